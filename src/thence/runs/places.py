@@ -18,7 +18,7 @@ import polars as pl
 from thence.errors import PatternError, RunError
 from thence.language.patterns import Pattern
 from thence.statements.counting.by_place import PlaceCounts, count_by_place, find_lifted, name_places
-from thence.statements.counting.countable import find_countable
+from thence.statements.counting.encoding import find_countable
 from thence.statements.keys import key_text, rule_keys
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.blocks import Block, SiteFrames

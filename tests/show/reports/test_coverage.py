@@ -15,7 +15,8 @@ from tests.show.reports.worlds import world
 from thence.runs.run import Run
 from thence.show.reports import coverage as coverage_module
 from thence.show.reports.coverage import measure_coverage
-from thence.statements.counting.recount import data_coverage, group_by_block
+from thence.statements.counting.encoding import group_by_block
+from thence.statements.counting.recount import data_coverage
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 

@@ -22,7 +22,7 @@ from thence.runs.preparation import Table
 from thence.runs.reviews import LeftOut, Reviewed
 from thence.runs.run import Run, find_left_out, load_run
 from thence.statements.counting.assurance import STRETCHES, require_assurance
-from thence.statements.counting.countable import find_countable
+from thence.statements.counting.encoding import find_countable
 from thence.statements.counting.recount import Stretches, count_stretches
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable

@@ -19,6 +19,7 @@ from thence.data.readings.windows import WindowedReadings
 from thence.errors import MiningError
 from thence.language.items import Aspect, Feature, Role
 from thence.language.patterns import Pattern
+from thence.statements.counting.encoding import group_by_pattern
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
@@ -188,33 +189,28 @@ def bind_to_table(
         }
         return _first_lacking(rules, lacking)
     out: list[NotBound] = []
-    blocks = {str(block.pattern or ""): block for block in table.blocks}
-    own = rules.pattern_of if rules.pattern_of is not None else np.full(len(rules), -1)
-    names = [pattern for pattern, _ in rules.patterns] + [""]
-    for number in np.unique(own).tolist():
-        chosen = np.flatnonzero(own == number)
-        block = blocks.get(names[number])
-        if block is None:
+    for pattern, at, chosen in group_by_pattern(rules, table):
+        if at is None:
             what = (
-                why_no_place(names[number], readings, here)
-                if names[number]
+                why_no_place(pattern, readings, here)
+                if pattern
                 else ("reading", "", "there are no readings that it could be about")
             )
             out += [NotBound(int(rule), *what) for rule in chosen]
             continue
-        columns = {column.feature: column for column in block.columns}
+        columns = {column.feature: column for column in table.blocks[at].columns}
         some = rules.take(chosen)
         lacking = {}
         used = np.unique(np.column_stack([some.antecedents, some.consequents]))
-        for at in used[used >= 0].tolist():
-            item = some.items[at]
+        for number in used[used >= 0].tolist():
+            item = some.items[number]
             if item.feature not in columns:
-                lacking[at] = _lacking_feature(item.feature)
+                lacking[number] = _lacking_feature(item.feature)
                 continue
             try:
                 columns[item.feature].codes_of(item)
             except MiningError as error:
-                lacking[at] = "bin", str(item.feature), error.message
+                lacking[number] = "bin", str(item.feature), error.message
         out += [
             NotBound(int(chosen[one.rule]), one.missing, one.name, one.reason) for one in _first_lacking(some, lacking)
         ]

@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from thence.language.items import Aspect, Feature, Role
 from thence.statements.counting.by_place import name_places
-from thence.statements.counting.recount import bank_items, group_by_block
+from thence.statements.counting.encoding import EncodedBlock, encode_blocks
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.bitmaps.bank import EVERYWHERE, Bank
-from thence.tables.bitmaps.bits import full_mask, pack_mask
 from thence.tables.bitmaps.place_counts import count_places
 from thence.tables.blocks import Block
 from thence.tables.transactions import FeatureTable, TransactionTable
@@ -43,36 +41,26 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Rules as item numbers of a bank.
+class Part(EncodedBlock):
+    """The rules of one block at one site, as item numbers of its bitmaps.
 
     Args:
-        rules: Positions of the rules in their rule set.
-        bank: The bitmaps, with the embeddings and frames of one site.
-        antecedents: Matrix (rules × items) of item numbers of the bank, padded with −1.
-        consequents: One item number per rule.
         slots: The row of ``targets`` of each rule.
         targets: Matrix (slots × embeddings) of positions in the list of targets.
         times: Start of each frame; ``None`` if frames have no time.
-        site: The name of the site; empty if there is one.
-        block: The block of the table; ``None`` for a table of numbers.
         embeddings: Positions of the embeddings in the block.
+        site: The name of the site; empty if there is one.
     """
 
-    rules: Ints
-    bank: Bank
-    antecedents: Indices
-    consequents: Indices
     slots: Indices
     targets: Indices
     times: Times | None
+    embeddings: Ints
     site: str = ""
-    block: Block | None = None
-    embeddings: Ints | None = None
 
     def place_names(self) -> list[str]:
         """Return the name of each embedding; one empty string if the rules are about the whole system."""
-        if self.block is None or not self.block.is_lifted or self.embeddings is None:
+        if self.block is None or not self.block.is_lifted:
             return [""] * self.bank.n_embeddings
         return name_places(self.block, self.embeddings.tolist())
 
@@ -112,27 +100,14 @@ def encode_rules(
         ([[1, 1, 1, 0]], [Target(node='', sensor='b')])
     """
     numbers: dict[Target, int] = {}
-    if isinstance(table, FeatureTable):
-        return ([_encode_raw(rules, table, numbers, times)] if len(rules) else []), list(numbers)
     parts = []
-    for at, chosen in group_by_block(rules, table):
-        left, right = rules.antecedents[chosen], rules.consequents[chosen]
-        used = np.unique(np.concatenate([left[left >= 0], right]))
-        bank, item_of = bank_items(rules.items, used.tolist(), table, at)
-        block = table.blocks[at]
-        slots, targets = _find_targets([rules.items[i].feature for i in right], block, numbers)
-        whole = Part(
-            chosen,
-            bank,
-            item_of[left],
-            item_of[right],
-            slots,
-            targets,
-            block.times,
-            block=block,
-            embeddings=np.arange(block.n_embeddings),
+    for one in encode_blocks(rules, table):
+        concluded = [rules.items[i].feature for i in rules.consequents[one.rules]]
+        slots, targets = _find_targets(concluded, one.block, numbers)
+        own = times if one.block is None else one.block.times
+        parts += _split_sites(
+            Part(**vars(one), slots=slots, targets=targets, times=own, embeddings=np.arange(one.bank.n_embeddings))
         )
-        parts += _split_sites(whole)
     return parts, list(numbers)
 
 
@@ -148,25 +123,6 @@ def _split_sites(part: Part) -> list[Part]:
             split = replace(part, bank=bank, targets=part.targets[:, own], times=site.times, site=site.name)
             out.append(replace(split, embeddings=own))
     return out
-
-
-def _encode_raw(rules: RuleSet, table: FeatureTable, numbers: dict[Target, int], times: Times | None) -> Part:
-    """Encode rules on a table of numbers: one bitmap per item, one embedding."""
-    features = {feature: at for at, feature in enumerate(table.features)}
-    held = np.stack([pack_mask(table.mask(item)) for item in rules.items])
-    present = pack_mask(~np.isnan(table.numbers))
-    special = np.stack([np.zeros(held.shape[1], np.uint64), full_mask(table.n_rows)])
-    complete = (present == special[EVERYWHERE]).all(axis=1)
-    rows = np.arange(len(held) + len(present), dtype=np.int32)[:, None] + 2
-    bank = Bank(
-        np.concatenate([special, held, present]),
-        rows[: len(held)],
-        np.where(complete[:, None], EVERYWHERE, rows[len(held) :]).astype(np.int32),
-        np.array([features[item.feature] for item in rules.items], np.int32),
-        table.n_rows,
-    )
-    slots, targets = _find_targets([rules.items[i].feature for i in rules.consequents], None, numbers)
-    return Part(np.arange(len(rules)), bank, rules.antecedents, rules.consequents, slots, targets, times)
 
 
 def _find_targets(

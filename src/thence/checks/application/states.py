@@ -4,7 +4,7 @@ A rule is *missing* where one of its features has no value, *not applicable* whe
 not hold, and otherwise *satisfied* or *violated*. Every row has exactly one state, and the numbers of rows agree with
 the counts of the rule: n = satisfied + violated + not applicable.
 
-Plain arrays only: rules are item numbers of a ``Bank``, as ``thence.statements.counting.recount.bank_items`` gives
+Plain arrays only: rules are item numbers of a ``Bank``, as ``thence.statements.counting.encoding.encode_blocks`` gives
 them. Frames × places × rules are never written out.
 """
 

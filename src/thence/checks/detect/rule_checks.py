@@ -23,8 +23,8 @@ from thence.runs.pipeline import mine_rules
 from thence.runs.preparation import build_table
 from thence.search.base import BaseMiner
 from thence.statements.counting.by_place import name_places
-from thence.statements.counting.countable import find_countable
-from thence.statements.counting.recount import bank_items, count_rules_of, group_by_block
+from thence.statements.counting.encoding import encode_blocks, find_countable
+from thence.statements.counting.recount import count_rules_of
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block
@@ -133,23 +133,21 @@ class RuleChecks:
         rules, weights = self._countable(table)
         number_of: dict[Target, int] = {}
         parts: list[tuple[npt.NDArray[Any], npt.NDArray[Any], list[int]]] = []
-        for at, chosen in group_by_block(rules, table):
-            block = table.blocks[at]
-            left, right = rules.antecedents[chosen], rules.consequents[chosen]
-            bank, numbers = bank_items(rules.items, np.unique([*left[left >= 0], *right]).tolist(), table, at)
-            features = list(dict.fromkeys(rules.items[item].feature for item in right.tolist()))
-            targets = [_targets(feature, block, system) for feature in features]
+        for part in encode_blocks(rules, table):
+            assert part.block is not None
+            concluded = [rules.items[item].feature for item in rules.consequents[part.rules].tolist()]
+            features = list(dict.fromkeys(concluded))
+            targets = [_targets(feature, part.block, system) for feature in features]
             local: dict[Target, int] = {}
             matrix = np.array([[local.setdefault(one, len(local)) for one in row] for row in targets], np.int32)
-            slots = [features.index(rules.items[item].feature) for item in right.tolist()]
             applicable, violated = violations_per_frame(
-                bank,
-                antecedents=numbers[left],
-                consequents=numbers[right],
-                slots=np.array(slots, np.int32),
+                part.bank,
+                antecedents=part.antecedents,
+                consequents=part.consequents,
+                slots=np.array([features.index(one) for one in concluded], np.int32),
                 targets=matrix,
                 n_targets=len(local),
-                weights=weights[chosen],
+                weights=weights[part.rules],
             )
             rows = [number_of.setdefault(one, len(number_of)) for one in local]
             parts.append((applicable, violated, rows))
@@ -180,15 +178,13 @@ class RuleChecks:
         table = self._tables[readings].frames(slice(frame, frame + 1))
         rules, _ = self._countable(table)
         out = []
-        for at, chosen in group_by_block(rules, table):
-            block = table.blocks[at]
-            left, right = rules.antecedents[chosen], rules.consequents[chosen]
-            bank, numbers = bank_items(rules.items, np.unique([*left[left >= 0], *right]).tolist(), table, at)
-            for position, number in enumerate(chosen.tolist()):
-                states = find_states(bank, antecedent=numbers[left[position]], consequent=int(numbers[right[position]]))
+        for part in encode_blocks(rules, table):
+            assert part.block is not None
+            for at, number in enumerate(part.rules.tolist()):
+                states = find_states(part.bank, antecedent=part.antecedents[at], consequent=int(part.consequents[at]))
                 violated = states.violated[:, 0] & np.uint64(1)
                 out += [
-                    self._broken(rules, number, block, embedding, one, system)
+                    self._broken(rules, number, part.block, embedding, one, system)
                     for embedding in np.flatnonzero(violated).tolist()
                 ]
         return out

@@ -8,7 +8,7 @@ are cut off before anything is counted. Sensors that the run has no bins for are
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -25,9 +25,8 @@ from thence.data.readings.findings import ReadReport
 from thence.data.readings.windows import WindowedReadings
 from thence.runs.configuration import Config
 from thence.statements.counting.by_place import name_places
-from thence.statements.counting.recount import bank_items, group_by_block
+from thence.statements.counting.encoding import EncodedBlock, encode_blocks
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.bitmaps.bank import Bank
 from thence.tables.bitmaps.bits import unpack
 from thence.tables.blocks import Block
 from thence.tables.discretization import Binning, Discretizer
@@ -40,17 +39,6 @@ Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
 
 _LEAST_GUARDS = 48  # enough for two aggregates of the same sensors to differ in one of them
-
-
-@dataclass(frozen=True, eq=False)
-class _Encoded:
-    """Rules of one block as item numbers of the bitmaps of some windows."""
-
-    rules: Ints
-    bank: Bank
-    antecedents: Indices
-    consequents: Indices
-    block: Block
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,15 +134,12 @@ class RuleFrames:
         if not len(self._bound) or not len(windows):
             return EncodedFrames((), self.n_rules, len(windows))
         table = self._table(self._readings(windows, anchor))
-        rules = self._watched
-        encoded = []
-        for at, chosen in group_by_block(rules, table):
-            left, right = rules.antecedents[chosen], rules.consequents[chosen]
-            used = np.unique(np.concatenate([left[left >= 0], right]))
-            bank, item_of = bank_items(rules.items, used.tolist(), table, at)
-            bank = bank.slice_frames(self._n_guards, self._n_guards + len(windows))
-            encoded.append(_Encoded(self._bound[chosen], bank, item_of[left], item_of[right], table.blocks[at]))
-        return EncodedFrames(tuple(encoded), self.n_rules, len(windows))
+        first, last = self._n_guards, self._n_guards + len(windows)
+        encoded = tuple(
+            replace(part, rules=self._bound[part.rules], bank=part.bank.slice_frames(first, last))
+            for part in encode_blocks(self._watched, table)
+        )
+        return EncodedFrames(encoded, self.n_rules, len(windows))
 
     def _table(self, readings: WindowedReadings) -> TransactionTable:
         chosen = self.config.enrich
@@ -253,7 +238,7 @@ class EncodedFrames:
         n_frames: Number of windows.
     """
 
-    parts: Sequence[_Encoded]
+    parts: Sequence[EncodedBlock]
     n_rules: int
     n_frames: int
 
@@ -284,6 +269,7 @@ class EncodedFrames:
         """
         wanted = set(rules)
         for part in self.parts:
+            assert part.block is not None
             for row, rule in enumerate(part.rules.tolist()):
                 if rule in wanted:
                     states = find_states(

@@ -5,14 +5,13 @@ Each distinct item is looked up once, however many rules use it. This module enc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from thence.statements.counting.recount import group_by_block
+from thence.statements.counting.encoding import find_codes, group_by_block, number_items
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bank import Bank
 from thence.tables.transactions import Block, TransactionTable
@@ -51,16 +50,8 @@ class EncodedRules:
     @cached_property
     def _numbered(self) -> tuple[Bank, Indices]:
         """The bank extended by the items with several codes, and the number of each item in it."""
-        numbers = np.empty(len(self.items), np.int32)
-        unions: list[tuple[int, Sequence[int]]] = []
-        for i, column in enumerate(self.column.tolist()):
-            members = (self.block.offsets[column] + np.flatnonzero(self.codes[i])).tolist()
-            if len(members) == 1:
-                numbers[i] = members[0]
-            else:
-                numbers[i] = self.block.n_items + len(unions)
-                unions.append((column, members))
-        return self.block.bank.with_unions(unions), numbers
+        found = zip(self.column.tolist(), self.codes, strict=True)
+        return number_items(self.block, [(column, np.flatnonzero(codes).tolist()) for column, codes in found])
 
     @property
     def bank(self) -> Bank:
@@ -103,15 +94,11 @@ def encode_rules(rules: RuleSet, table: TransactionTable) -> list[EncodedRules]:
 def _encode_block(rules: RuleSet, table: TransactionTable, at: int, chosen: Ints) -> EncodedRules:
     antecedents, consequents = rules.antecedents[chosen], rules.consequents[chosen]
     block = table.blocks[at]
-    columns = {column.feature: c for c, column in enumerate(block.columns)}
+    used = np.unique(np.concatenate([antecedents[antecedents >= 0], consequents])).tolist()
     # Items that hold for the same codes are one item, however they are written (≠ and ∈ can be equivalent).
     alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
-    for i in np.unique(np.concatenate([antecedents[antecedents >= 0], consequents])).tolist():
-        feature = rules.items[i].feature
-        if feature not in columns:
-            table.locate(feature, block.pattern)  # raises, and names the nearest feature
-        c = columns[feature]
-        alike.setdefault((c, block.columns[c].codes_of(rules.items[i])), []).append(i)
+    for i, codes_of in zip(used, find_codes([rules.items[i] for i in used], table, block), strict=True):
+        alike.setdefault(codes_of, []).append(i)
     found = sorted(alike)
     width = max((block.columns[c].n_codes for c, _ in found), default=0)
     codes = np.zeros((len(found), width), bool)

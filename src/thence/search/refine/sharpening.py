@@ -26,7 +26,8 @@ from thence.errors import ConfigError
 from thence.language.items import Interval, Item, Value
 from thence.search.refine.merging import make_item
 from thence.statements.counting.assurance import assured
-from thence.statements.counting.recount import count_rules_of, group_by_block
+from thence.statements.counting.encoding import group_by_block
+from thence.statements.counting.recount import count_rules_of
 from thence.statements.rules.bounds import exact_threshold, is_within
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.statements.rules.ruleset import ENOUGH_ROWS, Rule, RuleSet

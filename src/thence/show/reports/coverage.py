@@ -16,9 +16,9 @@ from thence.errors import MiningError
 from thence.show.reports.inputs import span_edges
 from thence.show.reports.numbers import milliseconds
 from thence.show.reports.schema import Count, Coverage, NodeShare
-from thence.statements.counting.recount import bank_items, group_by_block
+from thence.statements.counting.encoding import EncodedBlock, encode_blocks
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.bitmaps.bits import Words, n_words, pack_mask
+from thence.tables.bitmaps.bits import Words, n_words
 from thence.tables.blocks import Block
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -170,32 +170,15 @@ class _Part:
 
 def _parts(rules: RuleSet, table: TransactionTable | FeatureTable) -> Iterator[_Part]:
     """The parts of a table that have rules."""
-    if isinstance(table, FeatureTable):
-        items = sorted({int(item) for item in np.unique(rules.antecedents) if item >= 0})
-        words = np.stack([pack_mask(table.mask(rules.items[item])) for item in items])
-        numbers = np.full(len(rules.items) + 1, -1, np.int32)
-        numbers[items] = np.arange(len(items), dtype=np.int32)
-        rows = np.arange(len(items), dtype=np.int32)[:, None]
-        yield _part(rules, np.arange(len(rules)), numbers, words, rows, None, list(_clocks(table)))
-        return
-    for at, chosen in group_by_block(rules, table):
-        block = table.blocks[at]
-        left = rules.antecedents[chosen]
-        bank, numbers = bank_items(rules.items, np.unique(left[left >= 0]).tolist(), table, at)
-        lifted = block if block.pattern is not None else None
-        yield _part(rules, chosen, numbers, bank.words, bank.row_of, lifted, list(_block_clocks(block)))
+    for encoded in encode_blocks(rules, table, antecedents_only=True):
+        clocks = _clocks(table) if encoded.block is None else _block_clocks(encoded.block)
+        yield _part(rules, encoded, list(clocks))
 
 
-def _part(
-    rules: RuleSet,
-    chosen: Ints,
-    numbers: npt.NDArray[np.int32],
-    words: Words,
-    row_of: npt.NDArray[np.int32],
-    lifted: Block | None,
-    clocks: list[tuple[Times, Ints]],
-) -> _Part:
-    left = np.sort(numbers[rules.antecedents[chosen]], axis=1)
+def _part(rules: RuleSet, encoded: EncodedBlock, clocks: list[tuple[Times, Ints]]) -> _Part:
+    chosen, words, row_of = encoded.rules, encoded.bank.words, encoded.bank.row_of
+    lifted = encoded.block if encoded.block is not None and encoded.block.pattern is not None else None
+    left = np.sort(encoded.antecedents, axis=1)
     _, first, place = np.unique(left, axis=0, return_index=True, return_inverse=True)
     in_order = np.argsort(first, kind="stable")
     by_place = np.argsort(place.ravel(), kind="stable")

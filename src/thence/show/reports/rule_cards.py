@@ -183,7 +183,7 @@ def _look(evidence: Evidence, rules: RuleSet, part: Part, embedding: int) -> _Sh
     name = ""
     nodes: tuple[str, ...] = ()
     place: tuple[str, ...] = ()
-    if part.block is not None and part.block.is_lifted and part.embeddings is not None:
+    if part.block is not None and part.block.is_lifted:
         at = int(part.embeddings[embedding])
         place = part.block.embeddings[at]
         (name,) = name_places(part.block, [at])
@@ -358,7 +358,7 @@ def _names(parts: Sequence[Part], places: Ints) -> list[tuple[str, list[str]]]:
     for part in parts:
         own = [at for at in places.tolist() if first <= at < first + part.bank.n_embeddings]
         block = part.block
-        if block is not None and part.embeddings is not None and own:
+        if block is not None and own:
             inside = [int(part.embeddings[at - first]) for at in own]
             count = None if block.pattern is None else len(block.pattern.nodes)
             for at, embedding, name in zip(own, inside, name_places(block, inside), strict=True):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thence.statements.counting.recount import bank_items, group_by_block
+from thence.statements.counting.encoding import encode_blocks
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.place_counts import count_places
 from thence.tables.blocks import Block
@@ -71,13 +71,12 @@ def count_by_place(rules: RuleSet, table: TransactionTable, *, denominator: str 
         >>> counted.n_antecedent.tolist(), counted.n_both.tolist(), counted.episodes.tolist()
         ([2], [1], [1])
     """
-    for at, chosen in group_by_block(rules, table):
-        left, right = rules.antecedents[chosen], rules.consequents[chosen]
-        used = np.unique(np.concatenate([left[left >= 0], right]))
-        bank, numbers = bank_items(rules.items, used.tolist(), table, at)
-        for rule, antecedent, consequent in zip(chosen.tolist(), numbers[left], numbers[right].tolist(), strict=True):
-            found = count_places(bank, antecedent=antecedent, consequent=consequent, denominator=denominator)
-            yield PlaceCounts(rule, table.blocks[at], *found.T)
+    for part in encode_blocks(rules, table):
+        assert part.block is not None
+        for at, rule in enumerate(part.rules.tolist()):
+            antecedent, consequent = part.antecedents[at], int(part.consequents[at])
+            found = count_places(part.bank, antecedent=antecedent, consequent=consequent, denominator=denominator)
+            yield PlaceCounts(rule, part.block, *found.T)
 
 
 def find_lifted(rules: RuleSet, table: TransactionTable) -> Ints:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thence.errors import MiningError
-from thence.statements.counting.countable import find_countable
+from thence.statements.counting.encoding import find_countable
 from thence.statements.counting.recount import count_rules_of
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet

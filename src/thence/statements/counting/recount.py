@@ -19,13 +19,12 @@ import numpy.typing as npt
 
 from thence._base.cluster.executors import Executor
 from thence.errors import MiningError
-from thence.language.items import Item
-from thence.statements.counting.countable import find_countable
+from thence.statements.counting.encoding import encode_blocks, find_countable
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.bitmaps.bank import Bank
-from thence.tables.bitmaps.bits import Words, n_words, pack_mask, popcount, split_range, unpack
+from thence.tables.bitmaps.bits import Words, popcount, split_range, unpack
 from thence.tables.bitmaps.counts import RuleCounts, count_rules, cover_rows
 from thence.tables.bitmaps.embedding_counts import EmbeddingCounts, count_embeddings
 from thence.tables.bitmaps.stretch_counts import StretchCounts, count_in_stretches
@@ -34,12 +33,10 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 __all__ = [
     "CoverageOn",
     "Stretches",
-    "bank_items",
     "count_rules_of",
     "count_stretches",
     "counted_on",
     "data_coverage",
-    "group_by_block",
     "recount",
     "rule_rows",
 ]
@@ -245,10 +242,7 @@ def count_rules_of(rules: RuleSet | Iterable[Rule], table: Table, *, denominator
         )
     if missing:
         rules = rules.take(np.flatnonzero(countable))
-    if isinstance(table, FeatureTable):
-        counts, supports = _count_raw(rules, table, denominator)
-    else:
-        counts, supports = _count_blocks(rules, table, denominator)
+    counts, supports = _count_blocks(rules, table, denominator)
     others = {name: column for name, column in rules.extras.items() if not _is_of_table(name, rules)}
     facts = _facts(table)
     if missing:
@@ -273,116 +267,18 @@ def _is_of_table(name: str, rules: RuleSet) -> bool:
 SUPPORTS = columns_from("lifted")
 
 
-def _count_raw(rules: RuleSet, table: FeatureTable, denominator: str) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
-    bitmaps, present, owner = _raw_bitmaps(rules.items, table)
-    counted = count_rules(
-        bitmaps,
-        n_rows=table.n_rows,
-        antecedents=rules.antecedents,
-        consequents=rules.consequents,
-        present=present,
-        feature_of_item=owner,
-        denominator=denominator,  # type: ignore[arg-type]
-    )
-    return Counts(*counted, n_rows=np.asarray(table.n_rows)), {}
-
-
-def _raw_bitmaps(items: Sequence[Item], table: FeatureTable) -> tuple[Words, Words, npt.NDArray[np.int64]]:
-    width = n_words(table.n_rows)
-    bitmaps = np.zeros((len(items), width), np.uint64)
-    for at, item in enumerate(items):
-        bitmaps[at] = pack_mask(table.mask(item))
-    owner = np.array([table.column(item.feature) for item in items], np.int64)
-    return bitmaps, pack_mask(~np.isnan(table.numbers)), owner
-
-
-def group_by_block(rules: RuleSet, table: TransactionTable) -> list[tuple[int, npt.NDArray[np.int64]]]:
-    """Group rules by the block of the table that they are about.
-
-    Args:
-        rules: The rules.
-        table: The table.
-
-    Returns:
-        The position of each block that has rules, and the positions of its rules.
-
-    Raises:
-        MiningError: If the table has no block for the pattern of a rule.
-
-    Examples:
-        >>> import polars as pl
-        >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
-        >>> rules = recount(np.array([[0]]), np.array([2]), table)
-        >>> [(at, chosen.tolist()) for at, chosen in group_by_block(rules, table)]
-        [(0, [0])]
-    """
-    if len(rules) == 0:
-        return []
-    if len(table.blocks) == 1 and rules.pattern_of is None:
-        return [(0, np.arange(len(rules)))]
-    blocks = {str(block.pattern or ""): at for at, block in enumerate(table.blocks)}
-    own = rules.pattern_of if rules.pattern_of is not None else np.full(len(rules), -1)
-    names = [pattern for pattern, _ in rules.patterns] + [""]
-    # A pattern may be listed twice, with different English descriptions.
-    block_of = np.full(len(names), -1)
-    for number in np.unique(own).tolist():
-        at = blocks.get(names[number])
-        if at is None:
-            raise MiningError(
-                f"the table has no rows for the pattern '{names[number]}'",
-                hint="pass the patterns of the rules when you build the table: patterns=[…]",
-            )
-        block_of[number] = at
-    return [(at, np.flatnonzero(block_of[own] == at)) for at in np.unique(block_of[own]).tolist()]
-
-
-def bank_items(items: Sequence[Item], used: Iterable[int], table: TransactionTable, at: int) -> tuple[Bank, Indices]:
-    """Return the bank of a block, extended by joined items, and the number in the bank of each used item.
-
-    Args:
-        items: The items.
-        used: Positions of the items that are looked up.
-        table: The table.
-        at: Position of the block.
-
-    Returns:
-        The bank, and the number of each item, −1 for those that are not used; a last −1 maps padding to padding.
-    """
-    block = table.blocks[at]
-    columns = {column.feature: c for c, column in enumerate(block.columns)}
-    numbers = np.full(len(items) + 1, -1, np.int32)
-    unions: list[tuple[int, Sequence[int]]] = []
-    for i in used:
-        if items[i].feature not in columns:
-            table.locate(items[i].feature, block.pattern)  # raises, and names the nearest feature
-        c = columns[items[i].feature]
-        members = [int(block.offsets[c]) + code for code in block.columns[c].codes_of(items[i])]
-        if len(members) == 1:
-            numbers[i] = members[0]
-        else:
-            numbers[i] = block.n_items + len(unions)
-            unions.append((c, members))
-    return block.bank.with_unions(unions), numbers
-
-
-def _count_blocks(
-    rules: RuleSet, table: TransactionTable, denominator: str
-) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
+def _count_blocks(rules: RuleSet, table: Table, denominator: str) -> tuple[Counts, dict[str, npt.NDArray[Any]]]:
     counted = np.zeros((5, len(rules)), np.int64)
     supports = {name: np.full(len(rules), np.nan) for name in SUPPORTS}
     lifted = False
-    for at, chosen in group_by_block(rules, table):
-        left, right = rules.antecedents[chosen], rules.consequents[chosen]
-        used = np.unique(np.concatenate([left[left >= 0], right]))
-        bank, numbers = bank_items(rules.items, used.tolist(), table, at)
-        is_lifted = table.blocks[at].is_lifted
-        counts, found = _count_items(bank, numbers[left], numbers[right], denominator, lifted=is_lifted)
-        counted[:, chosen] = np.stack(
+    for part in encode_blocks(rules, table):
+        counts, found = _count_items(part.bank, part.antecedents, part.consequents, denominator, lifted=part.is_lifted)
+        counted[:, part.rules] = np.stack(
             [counts.n, counts.n_antecedent, counts.n_consequent, counts.n_both, counts.n_rows]
         )
         for name, column in found.items():
             lifted = True
-            supports[name][chosen] = column
+            supports[name][part.rules] = column
     return Counts(*counted), supports if lifted else {}
 
 
@@ -430,13 +326,10 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
     number = len(rules)
     every = _count_apart(np.zeros(number, np.int64), np.zeros(number, np.int64))
     whole = Stretches(every, np.ones(number), np.ones(number, np.int64), np.ones(number, np.int64))
-    for at, chosen in group_by_block(rules, table):
-        left, right = rules.antecedents[chosen], rules.consequents[chosen]
-        used = np.unique(np.concatenate([left[left >= 0], right]))
-        bank, numbers = bank_items(rules.items, used.tolist(), table, at)
-        left, right = numbers[left], numbers[right]
-        if bank.n_frames == 1 or not table.blocks[at].is_ordered:
-            counts, _ = _count_items(bank, left, right, denominator, lifted=table.blocks[at].is_lifted)
+    for part in encode_blocks(rules, table):
+        chosen, bank, left, right = part.rules, part.bank, part.antecedents, part.consequents
+        if bank.n_frames == 1 or not (part.block and part.block.is_ordered):
+            counts, _ = _count_items(bank, left, right, denominator, lifted=part.is_lifted)
             found = _count_apart(counts.n_antecedent, counts.n_both)
             whole.stretches[chosen] = bank.n_rows
         elif bank.n_rows:
@@ -491,15 +384,9 @@ def data_coverage(rules: RuleSet, table: Table) -> float:
     """
     if len(rules) == 0 or table.n_rows == 0:
         return 0.0
-    if isinstance(table, FeatureTable):
-        bitmaps, _, _ = _raw_bitmaps(rules.items, table)
-        held = cover_rows(bitmaps, n_rows=table.n_rows, antecedents=rules.antecedents)
-        return int(popcount(held)) / table.n_rows
     covered = 0
-    for at, chosen in group_by_block(rules, table):
-        left = rules.antecedents[chosen]
-        bank, numbers = bank_items(rules.items, np.unique(left[left >= 0]).tolist(), table, at)
-        covered += sum(int(popcount(held)) for held in _cover_chunks(bank, numbers[left]))
+    for part in encode_blocks(rules, table, antecedents_only=True):
+        covered += sum(int(popcount(held)) for held in _cover_chunks(part.bank, part.antecedents))
     return covered / table.n_rows
 
 
@@ -560,10 +447,8 @@ def rule_rows(rule: Rule, table: TransactionTable) -> tuple[npt.NDArray[np.bool_
     """
     zero = np.zeros(1, np.int64)
     single = RuleSet.from_rules([rule], Counts(zero, zero, zero, zero))
-    at, _ = group_by_block(single, table)[0]
-    bank, numbers = bank_items(single.items, range(len(single.items)), table, at)
-    chosen = numbers[single.antecedents[0]]
-    target = numbers[single.consequents[0]]
+    (part,) = encode_blocks(single, table)
+    bank, chosen, target = part.bank, part.antecedents[0], part.consequents[0]
     applies = np.bitwise_and.reduce(bank.words[bank.row_of[chosen[chosen >= 0]]], axis=0)
     applies &= bank.words[bank.present_of[bank.column_of_item[target]]]
     holds = applies & bank.words[bank.row_of[target]]
