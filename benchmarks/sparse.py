@@ -17,8 +17,9 @@ import numpy as np
 import thence as th
 from thence.lab.evaluate.generalisation.hiding import SEEN
 from thence.lab.evaluate.generalisation.places import PlaceEvaluator, select_applicable
-from thence.lab.evaluate.generalisation.split import SplitSettings, TimedSystem, window_system
+from thence.lab.evaluate.generalisation.split import SplitSettings, window_system
 from thence.language.patterns import Pattern
+from thence.runs.preparation import Prepared
 from thence.tables.transactions import TransactionTable
 
 SETTINGS = SplitSettings(
@@ -31,7 +32,7 @@ SETTINGS = SplitSettings(
 )
 
 
-def evaluator(table: TransactionTable, timed: TimedSystem) -> PlaceEvaluator:
+def evaluator(table: TransactionTable, timed: Prepared) -> PlaceEvaluator:
     """All places are seen: rules are measured at the same places in later time."""
     return PlaceEvaluator(table, timed, np.full(len(timed.places), SEEN))
 
@@ -42,16 +43,16 @@ def show(title: str, rules: th.RuleSet, places: PlaceEvaluator, frames: slice) -
     print(f"| {title} | {len(rules)} | {result.coverage or 0:.3f} | {result.confidence or 0:.3f} |", flush=True)
 
 
-def measure_all(title: str, timed: TimedSystem, patterns: list[Pattern]) -> None:
+def measure_all(title: str, timed: Prepared, patterns: list[Pattern]) -> None:
     """Mine all rules of some patterns and measure those that cover the earlier part."""
-    table = timed.table("lifted", SETTINGS, patterns=patterns)
+    table = SETTINGS.table(timed, "lifted", patterns=patterns)
     earlier, later = SETTINGS.split_time(timed)
     mined = SETTINGS.miner.mine(table.frames(earlier))
     places = evaluator(table, timed)
     show(f"{title}, {len(mined)} rules", places.select_cover(mined, earlier, SETTINGS.max_rules), places, later)
 
 
-def measure_default(system: th.System, timed: TimedSystem) -> None:
+def measure_default(system: th.System, timed: Prepared) -> None:
     """Mine with nothing but defaults, and measure the rules that are told."""
     earlier, later = SETTINGS.split_time(timed)
     times = timed.readings.times
@@ -66,7 +67,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="3 days instead of 14")
     system = th.datasets.load("ltown", days=3 if parser.parse_args().quick else 14)
     timed = window_system(system, None, "5min")
-    patterns = timed.find_patterns(SETTINGS)
+    patterns = SETTINGS.find_patterns(timed)
     print("| rules of L-Town | measured | covered later | confidence later |\n|---|--:|--:|--:|")
     measure_all("all", timed, patterns)
     others = [pattern for pattern in patterns if not any(role.nearest for role in pattern.roles)]

@@ -17,10 +17,10 @@ from tests.helpers.commands import succeed
 from tests.helpers.examples import examples
 from thence.errors import ConfigError, InputError
 from thence.language.known import KnownRule
-from thence.runs.configuration import Config, EnrichConfig
+from thence.runs.configuration import Config
 from thence.runs.known import count_known, count_known_rows, read_known
 from thence.runs.planning import plan
-from thence.runs.preparation import window_readings
+from thence.runs.preparation import Prepared, window_readings
 
 PIPE = "(f:flow)-[in]->(p:Pipe)-[connected]-(j:Junction)<-[in]-(g:pressure)"
 
@@ -57,21 +57,20 @@ def toy() -> th.System:
     return th.datasets.load("toy")
 
 
-def windowed(system: th.System, **enrich: object) -> tuple[th.Config, object]:
-    config, _ = plan(replace(Config(), enrich=EnrichConfig(**enrich)) if enrich else Config(), graph=True)  # type: ignore[arg-type]
-    return config, window_readings(system, config)
+def windowed(system: th.System) -> Prepared:
+    config, _ = plan(Config(), graph=True)
+    return Prepared(system, config, window_readings(system, config))
 
 
 def counted(system: th.System, *rules: str) -> th.RuleSet:
-    config, readings = windowed(system)
-    found = count_known(read_known(rules), readings, system, config, denominator="present")  # type: ignore[arg-type]
+    found = count_known(read_known(rules), windowed(system), denominator="present")
     assert found is not None
     return found
 
 
 def series(system: th.System) -> dict[str, np.ndarray]:
-    _, readings = windowed(system)
-    return {s.id: readings.values[:, at] for at, s in enumerate(readings.numeric)}  # type: ignore[attr-defined]
+    readings = windowed(system).readings
+    return {s.id: readings.values[:, at] for at, s in enumerate(readings.numeric)}
 
 
 def test_named_sensors_are_counted_as_written(toy: th.System) -> None:

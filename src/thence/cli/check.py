@@ -85,12 +85,13 @@ def _examine_system(config: Config) -> dict[str, Any]:
     """What is known of readings and the graph around them."""
     from thence.runs.inputs import load_job
     from thence.runs.planning import plan
-    from thence.runs.preparation import prepare
+    from thence.runs.preparation import prepare, table_for
 
     config, miner = plan(config)
     system = load_job(config)
     checked = {part.name: part.sensors.check().describe() for part in system.sites}
-    readings, table = prepare(system, config, miner)
+    data = prepare(system, config)
+    readings, table = data.readings, table_for(miner, data)
     described = _describe(table)
     return {
         **({"systems": checked} if len(system.sites) > 1 else {"sensors": checked[system.name]}),

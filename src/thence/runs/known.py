@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thence._base.settings.documents import parse_toml, read_text
-from thence.data.graph.system import System
-from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, InputError, MiningError, PatternError, ThenceError
 from thence.language.items import Aspect, Item, Role
 from thence.language.known import FoundFeatures, KnownRule
@@ -26,7 +24,7 @@ from thence.language.patterns import Pattern
 from thence.runs.configuration import Config
 from thence.runs.frames import build_rows
 from thence.runs.planning import bins_of
-from thence.runs.preparation import build_table
+from thence.runs.preparation import Prepared
 from thence.runs.run import Run, load_run
 from thence.statements.counting.recount import count_rules_of
 from thence.statements.files import find_format, read_rules
@@ -125,16 +123,12 @@ def _read_toml(path: Path) -> Iterable[KnownRule]:
     return out
 
 
-def count_known(
-    known: Sequence[KnownRule], readings: WindowedReadings, system: System, config: Config, *, denominator: str
-) -> RuleSet | None:
+def count_known(known: Sequence[KnownRule], data: Prepared, *, denominator: str) -> RuleSet | None:
     """Count known rules on windowed readings.
 
     Args:
         known: The known rules.
-        readings: The readings in windows.
-        system: The system that they belong to.
-        config: The configuration, of which ``discretize`` and ``enrich`` are used.
+        data: The system with its readings in windows.
         denominator: Rows over which rules are counted, as in ``count_rules_of``.
 
     Returns:
@@ -148,7 +142,7 @@ def count_known(
     groups: dict[tuple[Any, ...], tuple[Config, Discretizer | None, list[int]]] = {}
     counted = _Counted(known)
     for number, rule in enumerate(known):
-        chosen = _config_for(rule, config)
+        chosen = _config_for(rule, data.config)
         try:
             start = _first_bins(rule, chosen)
         except InputError as error:
@@ -160,12 +154,12 @@ def count_known(
         key = (enrich.mode, enrich.patterns, enrich.edges, scope, 0 if start is None else start.parts, alone)
         groups.setdefault(key, (chosen, start, []))[2].append(number)
     for chosen, start, numbers in groups.values():
-        counted.add(numbers, partial(_build, readings, system, chosen), start, denominator)
+        counted.add(numbers, partial(_build, replace(data, config=chosen)), start, denominator)
     return counted.rules()
 
 
-def _build(readings: WindowedReadings, system: System, config: Config, bins: Discretizer | None) -> TransactionTable:
-    return build_table(readings, system, config, discretizer=bins, same_system=True)
+def _build(data: Prepared, bins: Discretizer | None) -> TransactionTable:
+    return replace(data, bins=bins, same_system=True).table
 
 
 def count_known_rows(

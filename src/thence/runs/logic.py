@@ -16,7 +16,7 @@ from thence.language.items import Aspect, Operator
 from thence.language.patterns import Pattern
 from thence.runs.configuration import Config, WindowsConfig
 from thence.runs.inputs import gather_system
-from thence.runs.preparation import window_readings
+from thence.runs.preparation import Prepared, window_readings
 from thence.search.controls.search import search_controls
 from thence.search.controls.settings import ControlSettings
 from thence.search.laws.search import search_laws
@@ -115,22 +115,19 @@ def find_controls(
         return search_controls(readings, system, settings=chosen, progress=tell)
 
 
-def search_logic(
-    readings: WindowedReadings, system: System, config: Config, *, progress: Progress
-) -> tuple[Laws | None, Controls | None]:
+def search_logic(data: Prepared, *, progress: Progress) -> tuple[Laws | None, Controls | None]:
     """Return the laws and the controls that a configuration asks for.
 
     Args:
-        readings: The readings in windows.
-        system: The system, or several; controls are searched in one only.
-        config: The configuration, of which ``logic`` and the time zone are used.
+        data: The system with its readings in windows, and the configuration, of which ``logic`` and the time zone are
+            used. Controls are searched in a single site only.
         progress: Callback that reports progress.
     """
-    logic = config.logic
+    readings, system, logic = data.readings, data.system, data.config.logic
     laws = search_laws(readings, system, progress=progress) if logic.laws else None
     if not logic.controls or len(system.sites) > 1:
         return laws, None
-    settings = ControlSettings(timezone=config.windows.timezone)
+    settings = ControlSettings(timezone=data.config.windows.timezone)
     return laws, search_controls(readings, system, settings=settings, progress=progress)
 
 

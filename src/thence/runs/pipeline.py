@@ -45,13 +45,7 @@ from thence.runs.planning import (
     resolved_refinement,
     with_bins,
 )
-from thence.runs.preparation import (
-    Table,
-    table_for,
-    window_readings,
-    window_text,
-    with_clock,
-)
+from thence.runs.preparation import Prepared, Table, prepare, table_for, window_text
 from thence.runs.provenance import environment, hash_binding, hash_files, hash_graph, hash_table
 from thence.runs.run import FORMAT, Run, refuse_foreign
 from thence.search.base import BaseMiner, Miner, settings_of
@@ -260,18 +254,19 @@ def _run_on(
         system = load(tell)
     with _timed("windows", seconds):
         open_ended = config.windows.derive is None
-        config = with_clock(config, system)
-        readings = window_readings(system, config)
-        if open_ended and config.windows.derive:
-            zone = f"rules may name the hour of day, in the time zone {config.windows.timezone}"
+        data = prepare(system, config)
+        readings, windows = data.readings, data.config.windows
+        if open_ended and windows.derive:
+            zone = f"rules may name the hour of day, in the time zone {windows.timezone}"
             readings = replace(readings, notes=(*readings.notes, zone))
-        config = replace(config, windows=replace(config.windows, every=window_text(readings)))
+        config = replace(data.config, windows=replace(windows, every=window_text(readings)))
+        data = replace(data, config=config, readings=readings)
     known = None
     told = tuple(dict.fromkeys((*config.known, *(system.ontology.known if system.ontology else ()))))
     if told:
         with _timed("known rules", seconds):
-            known = count_known(told, readings, system, config, denominator=miner.denominator)
-    search = partial(_search, miner=miner, readings=readings, system=system, tell=tell, seconds=seconds, given=given)
+            known = count_known(told, data, denominator=miner.denominator)
+    search = partial(_search, data=data, miner=miner, tell=tell, seconds=seconds, given=given)
     search = partial(search, executor=executor, known=known)
     tried: list[_Searched] = []
     try:
@@ -295,7 +290,7 @@ def _run_on(
     if wanted and best.rules.ending is Ending.COMPLETE:
         with _timed("laws and controls", seconds):
             try:
-                laws, controls = search_logic(readings, system, best.config, progress=tell)
+                laws, controls = search_logic(replace(data, config=best.config), progress=tell)
             except KeyboardInterrupt:
                 best = _interrupted(best, "laws and controls are missing")
 
@@ -461,9 +456,8 @@ class _Searched(NamedTuple):
 
 def _search(
     config: Config,
+    data: Prepared,
     miner: BaseMiner,
-    readings: WindowedReadings,
-    system: System,
     tell: Progress,
     seconds: dict[str, float],
     given: frozenset[str],
@@ -472,8 +466,8 @@ def _search(
 ) -> _Searched:
     """Build the table, mine and refine; the seconds of each step are added up."""
     with _timed("transactions", seconds):
-        table = table_for(miner, readings, system, config)
-    return _mine_table(config, miner, table, system, tell, seconds, given, executor, known)
+        table = table_for(miner, replace(data, config=config))
+    return _mine_table(config, miner, table, data.system, tell, seconds, given, executor, known)
 
 
 def _mine_table(

@@ -1,14 +1,15 @@
 """Preparation: from a system to windows and transactions, everything before mining.
 
-Each step is a function of its own elsewhere. Here the steps get their part of the configuration and run in order;
-``runs.pipeline``, ``generalisation``, ``compare`` and the experiments call them.
+``prepare`` makes a ``Prepared`` of a system, as a configuration says or as a run prepared its own; mining, applying,
+detecting, monitoring, reports and experiments start from it. Each step is a function of its own elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -21,12 +22,14 @@ from thence.data.readings.sensors import as_utc
 from thence.data.readings.steps import format_duration
 from thence.data.readings.windows import WindowedReadings, window
 from thence.errors import ConfigError, InputError, nearest
+from thence.language.items import Role
 from thence.language.patterns import Pattern
 from thence.runs.configuration import (
     AUTO,
     Config,
     DiscretizeConfig,
     EnrichConfig,
+    InputConfig,
     WindowsConfig,
 )
 from thence.runs.inputs import gather_system
@@ -35,21 +38,22 @@ from thence.runs.run import Run
 from thence.search.base import BaseMiner
 from thence.search.refine import Null
 from thence.search.refine.significance.nulls import require_permutations
+from thence.statements.rules.ruleset import RuleSet
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build, features
 from thence.tables.enrich.base import Frames
-from thence.tables.later import describe_unseen, read_alike, remember, reuse_bins
+from thence.tables.later import Reused, describe_unseen, read_alike, remember, reuse_bins
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
     "Like",
+    "Prepared",
     "Table",
-    "build_features",
-    "build_table",
     "feature_table",
     "prepare",
     "table_for",
     "transactions",
+    "window_like",
     "window_readings",
     "window_text",
     "with_clock",
@@ -129,8 +133,7 @@ def transactions(
         5
     """
     earlier = _bins_of(like)
-    if earlier is not None and earlier.window_seconds and windows == AUTO:
-        windows = format_duration(timedelta(seconds=earlier.window_seconds)).replace(" ", "")
+    windows = _window_of(earlier) if windows == AUTO else windows
     before = like.config.windows if isinstance(like, Run) else WindowsConfig()
     if derive is None:
         derive = before.derive or ()
@@ -162,11 +165,9 @@ def transactions(
         ),
     )
     system = gather_system(sensors, graph, binding, ontology, config.input, enrich)
-    earlier = _bins_of(like)
     if earlier is not None and len(system.sites) == 1:
         system = replace(system, sensors=read_alike(system.sensors, earlier))
-    readings = window_readings(system, config)
-    return build_table(readings, system, config, discretizer=earlier, same_system=same_system)
+    return Prepared(system, config, window_readings(system, config), earlier, same_system=same_system).table
 
 
 def _bins_of(like: Like) -> Discretizer | None:
@@ -242,23 +243,133 @@ def feature_table(
         enrich=EnrichConfig(mode=enrich, hops=hops, properties=None if properties is None else tuple(properties)),
     )
     system = gather_system(sensors, graph, binding, ontology, config.input, enrich)
-    return build_features(window_readings(system, config), system, config)
+    return Prepared(system, config, window_readings(system, config)).numbers
 
 
-def prepare(system: System, config: Config, miner: BaseMiner) -> tuple[WindowedReadings, Table]:
-    """Return the windows, and the table that a miner will read: everything before mining.
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A system with its readings in windows, and the tables that are built of them when they are first asked for.
 
-    >>> from thence.runs.configuration import InputConfig
-    >>> from thence.runs.inputs import load_job
-    >>> from thence.runs.planning import plan
-    >>> config, miner = plan(Config(input=InputConfig(dataset="toy")))
-    >>> readings, table = prepare(load_job(config), config, miner)
-    >>> len(readings), table.n_rows
-    (96, 288)
+    Args:
+        system: The system.
+        config: How it was prepared, with what was decided for it.
+        readings: The readings in windows.
+        bins: Earlier bins to use where they apply; otherwise bins are fitted.
+        fit_frames: The frames on which bins are fitted; by default those before ``discretize.fit_until``, or all.
+        same_system: Whether ``bins`` were fitted on the same system; by default decided by names and nodes.
+
+    Examples:
+        >>> import thence as th
+        >>> config = Config(windows=WindowsConfig(every="1h"), enrich=EnrichConfig(mode="none"))
+        >>> data = prepare(th.datasets.load("toy"), config)
+        >>> len(data.readings), data.table.n_rows, data.places[:2]
+        (48, 48, ('Junction A', 'Junction B'))
     """
-    config = with_clock(config, system)
-    readings = window_readings(system, config)
-    return readings, table_for(miner, readings, system, config)
+
+    system: System
+    config: Config
+    readings: WindowedReadings
+    bins: Discretizer | None = None
+    fit_frames: Frames | None = None
+    same_system: bool | None = None
+
+    @cached_property
+    def table(self) -> TransactionTable:
+        """The transactions, in bins."""
+        return _build_table(self)
+
+    @cached_property
+    def numbers(self) -> FeatureTable:
+        """The transactions before discretization, for miners that find their own intervals."""
+        return _build_features(self)
+
+    @property
+    def known(self) -> Table:
+        """The table that rules with these bins can be counted on; that of the numbers, if there are no bins."""
+        return self.numbers if self.bins is None else self.table
+
+    @cached_property
+    def places(self) -> tuple[str, ...]:
+        """The ids of the nodes that carry sensors, sorted."""
+        return tuple(sorted({node for sensor in self.readings.sensors if (node := self.node_of(sensor.id))}))
+
+    def node_of(self, sensor: str) -> str:
+        """Return the node of a sensor; an empty string if it has none.
+
+        Args:
+            sensor: The id of the sensor.
+        """
+        return "" if self.system.binding is None else str(self.system.binding.get(sensor, ""))
+
+    def reuse(self, bins: Discretizer) -> Reused:
+        """Return the part of earlier bins that applies to these readings.
+
+        Args:
+            bins: The earlier bins.
+        """
+        return reuse_bins(bins, self.readings, self.node_of, self.system.names, same_system=self.same_system)
+
+
+def prepare(
+    system: System, like: Config | Run, *, rules: RuleSet | None = None, same_system: bool | None = None
+) -> Prepared:
+    """Put the readings of a system into windows, as a configuration says or as a run prepared its own.
+
+    Args:
+        system: The system.
+        like: A configuration; or a run, whose windows, bins, states and patterns are used.
+        rules: Some of the rules of the run, if only their patterns are needed.
+        same_system: Whether it is the system that the run was mined on; by default decided by names and nodes.
+
+    Examples:
+        >>> import thence as th
+        >>> toy = th.datasets.load("toy")
+        >>> run = th.mine(toy, windows="1h", bins=3, progress="off")
+        >>> prepare(toy.between("2024-01-02"), run).table.discretizer.binnings.keys() == run.discretizer.binnings.keys()
+        True
+    """
+    if isinstance(like, Config):
+        config = with_clock(like, system)
+        return Prepared(system, config, window_readings(system, config))
+    bins, chosen = like.discretizer, like.rules if rules is None else rules
+    sensors = [sensor for site in system.sites for sensor in site.sensors.sensors]
+    if same_system is None and not _is_same_system(chosen, bins, system, [sensor.id for sensor in sensors]):
+        same_system = False
+    if bins is not None and len(system.sites) == 1:
+        system = replace(system, sensors=read_alike(system.sensors, bins))
+    config = _config_like(chosen, like, {sensor.kind for sensor in sensors})
+    return Prepared(system, config, window_readings(system, config), bins, same_system=same_system)
+
+
+def _is_same_system(rules: RuleSet, earlier: Discretizer | None, here: System, sensors: Sequence[str]) -> bool:
+    """Whether data are of the system that rules were mined on.
+
+    They are not if both have names and none is the same, if they have none of the sensors that are known from then, or
+    if most of those sit at other nodes.
+    """
+    before, now = {name for name in (earlier.systems if earlier else ()) if name}, {name for name in here.names if name}
+    if before and now and not before & now:
+        return False
+    placed = {item.feature.subject: item.feature.place for item in rules.items if item.feature.role is Role.SENSOR}
+    placed |= dict(earlier.places) if earlier else {}
+    if not placed or (earlier is not None and len(earlier.systems) != len(here.names)):
+        return True
+    known = [sensor for sensor in sensors if sensor in placed]
+    node_of: Mapping[str, str] = here.binding or {}
+    moved = [s for s in known if placed[s] and node_of.get(s) and str(node_of[s]) != placed[s]]
+    return bool(known) and 2 * len(moved) <= len(known)
+
+
+def _config_like(rules: RuleSet, run: Run, kinds: set[str]) -> Config:
+    """The configuration of a run for other data: its windows and enrichment, and the patterns of its rules."""
+    config, windows = run.config, run.config.windows
+    if not isinstance(windows.aggregate, str):
+        known = {kind: how for kind, how in windows.aggregate.items() if kind in kinds}
+        windows = replace(windows, aggregate=known or "mean")
+    windows, enrich = replace(windows, every=window_like(run)), config.enrich
+    if enrich.mode == "lifted":
+        enrich = replace(enrich, patterns=tuple(dict.fromkeys(text for text, _ in rules.patterns)), properties=None)
+    return replace(config, input=InputConfig(), system=(), windows=windows, enrich=enrich)
 
 
 def window_readings(system: System, config: Config, *, workspace: Workspace | None = None) -> WindowedReadings:
@@ -326,45 +437,25 @@ def _runs_by_clock(system: System) -> bool:
     return span is not None and span[1] - span[0] >= _SOME_DAYS
 
 
-def build_table(
-    readings: WindowedReadings,
-    system: System,
-    config: Config,
-    *,
-    discretizer: Discretizer | None = None,
-    fit_frames: Frames | None = None,
-    same_system: bool | None = None,
-) -> TransactionTable:
-    """Return the transactions of windowed readings.
+def _build_table(data: Prepared) -> TransactionTable:
+    readings, system, config = data.readings, data.system, data.config
 
-    Args:
-        readings: The readings in windows.
-        system: The system that they belong to.
-        config: The configuration, of which ``discretize`` and ``enrich`` are used.
-        discretizer: Earlier bins to use where they apply; otherwise bins are fitted.
-        fit_frames: The frames on which bins are fitted; by default those before ``discretize.fit_until``, or all.
-        same_system: Whether ``discretizer`` was fitted on the same system; by default decided by names and nodes.
-    """
-    names = system.names
+    def remembered(table: TransactionTable, fitted_on: WindowedReadings) -> TransactionTable:
+        return replace(table, discretizer=remember(table.discretizer, fitted_on, data.node_of, system.names))
 
-    def node_of(sensor: str) -> str:
-        return "" if system.binding is None else str(system.binding.get(sensor, ""))
-
-    if discretizer is None and fit_frames is None and readings.site_times:
+    if data.bins is not None:
+        reused = data.reuse(data.bins)
+        frames = slice(None) if data.fit_frames is None else data.fit_frames
+        table = _build(readings, system, config, reused.discretizer, frames)
+        unseen = describe_unseen(reused.discretizer, table.discretizer, readings, reused.refused)
+        return remembered(replace(table, notes=(*table.notes, *reused.notes, *unseen)), readings)
+    if data.fit_frames is None and readings.site_times:
         earlier = _readings_to_fit(readings, config)
         if earlier is not readings:
             fitted = _build(earlier, system, config, None, slice(None)).discretizer
-            table = _build(readings, system, config, fitted, slice(None))
-            return replace(table, discretizer=remember(table.discretizer, earlier, node_of, names))
-    if discretizer is None:
-        frames = _frames_to_fit(readings, config) if fit_frames is None else fit_frames
-        table = _build(readings, system, config, None, frames)
-        return replace(table, discretizer=remember(table.discretizer, readings, node_of, names))
-    reused = reuse_bins(discretizer, readings, node_of, names, same_system=same_system)
-    table = _build(readings, system, config, reused.discretizer, slice(None) if fit_frames is None else fit_frames)
-    unseen = describe_unseen(reused.discretizer, table.discretizer, readings, reused.refused)
-    bins = remember(table.discretizer, readings, node_of, names)
-    return replace(table, discretizer=bins, notes=(*table.notes, *reused.notes, *unseen))
+            return remembered(_build(readings, system, config, fitted, slice(None)), earlier)
+    frames = _frames_to_fit(readings, config) if data.fit_frames is None else data.fit_frames
+    return remembered(_build(readings, system, config, None, frames), readings)
 
 
 def _build(
@@ -452,15 +543,15 @@ def _refuse_unused_bin_edges(table: TransactionTable, readings: WindowedReadings
             raise ConfigError(f"'bin_edges' are given for '{name}', which has no bins", where="[discretize]", hint=hint)
 
 
-def build_features(readings: WindowedReadings, system: System, config: Config) -> FeatureTable:
-    """Return the undiscretized transactions of windowed readings."""
+def _build_features(data: Prepared) -> FeatureTable:
+    system, config = data.system, data.config
     system.require_one_site(
         "a table of several systems has bins: there is none with the raw numbers", hint="use a miner of bins"
     )
     _refuse_unknown_properties(system, config)
     chosen = config.enrich
     return features(
-        readings,
+        data.readings,
         mode=chosen.mode,
         graph=system.graph,
         binding=system.binding,
@@ -470,16 +561,29 @@ def build_features(readings: WindowedReadings, system: System, config: Config) -
     )
 
 
-def table_for(miner: BaseMiner, readings: WindowedReadings, system: System, config: Config) -> Table:
+def table_for(miner: BaseMiner, data: Prepared) -> Table:
     """The table that a miner reads: codes, or numbers."""
     if miner.wants == "numbers":
-        return build_features(readings, system, config)
-    table = build_table(readings, system, config)
+        return data.numbers
+    table, config = data.table, data.config
     if config.refine.significance is not None:
         # Better to refuse before an hour of mining than after it.
         require_permutations(table, Null(**config.refine.null))
     # Readings that nobody will look at again are not kept in memory.
     return table if config.refine.sharpen else replace(table, finer=None)
+
+
+def window_like(run: Run) -> str:
+    """Return the length of the windows of a run, as in a configuration."""
+    every = run.config.windows.every
+    return _window_of(run.discretizer) if every == AUTO else every
+
+
+def _window_of(bins: Discretizer | None) -> str:
+    """The length of the windows that bins were fitted on; ``"auto"`` if it is not known."""
+    if bins is None or not bins.window_seconds:
+        return AUTO
+    return format_duration(timedelta(seconds=bins.window_seconds)).replace(" ", "")
 
 
 def window_text(readings: WindowedReadings) -> str:

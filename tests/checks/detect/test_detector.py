@@ -207,7 +207,7 @@ def test_rules_of_every_enrichment_can_be_checked_and_explained(enrich: str, tmp
 
 def test_violations_are_those_that_apply_counts() -> None:
     """The evidence of rules, summed without weights, is what the exact counts of the same rules give."""
-    from thence.runs.preparation import build_table
+    from thence.runs.preparation import Prepared
     from thence.statements.counting.recount import count_rules_of
 
     detector = Detector(laws=False, ranges=False, bins=3).fit(plant(30))
@@ -215,7 +215,7 @@ def test_violations_are_those_that_apply_counts() -> None:
     rules = detector._fitted.checks[0]
     later = plant(10, seed=1)
     found = detector.detect(later)
-    table = build_table(found.readings, later, rules.config, discretizer=rules.bins, same_system=True)
+    table = Prepared(later, rules.config, found.readings, rules.bins, same_system=True).table
     counted = count_rules_of(rules.rules, table)
     violated = np.asarray(counted.counts.n_antecedent) - np.asarray(counted.counts.n_both)
     assert found.tally.violated.sum() == pytest.approx(float(violated @ rules.weights))

@@ -135,7 +135,7 @@ def test_a_wholly_unseen_place_is_covered_only_by_rules_that_read_no_seen_sensor
     net = network(frames=200)
     timed = window_system(net, None, "30min")
     settings = SplitSettings(Exact(min_support=0.05, min_confidence=0.8, max_antecedents=1), 4, 100, 2, 2, 0.7)
-    table = timed.table("lifted", settings, patterns=[p for p in timed.find_patterns(settings) if not p.is_star])
+    table = settings.table(timed, "lifted", patterns=[p for p in settings.find_patterns(timed) if not p.is_star])
     rules = settings.miner.mine(table)
     for one in range(0, len(timed.places), 3):
         # All places but one are hidden; the others are called wholly unseen whether or not they are near it.

@@ -86,13 +86,12 @@ class Applied:
         if not ends:
             return None
         first, last = min(times[0] for times in ends), max(times[-1] for times in ends)
-        every = np.timedelta64(self.later.readings.every, "us")
+        every = np.timedelta64(self.later.data.readings.every, "us")
         return _as_datetime(first), _as_datetime(last + every)
 
     @property
     def _times(self) -> list[npt.NDArray[np.datetime64]]:
-        sites = getattr(self.later.readings, "site_times", None)
-        return list(sites.values()) if sites else [self.later.readings.times]
+        return list(self.later.data.readings.by_site.values())
 
     @cached_property
     def counts(self) -> Ints:
@@ -273,7 +272,7 @@ class Applied:
             self.rules,
             self.parts,
             self.targets,
-            self.later.readings,
+            self.later.data.readings,
             chosen=broken,
             sentence=lambda rule: str(self._sentences[rule]),
         )
@@ -303,10 +302,10 @@ class Applied:
         period = self.period
         return {
             "period": None if period is None else [moment.isoformat() for moment in period],
-            "window_seconds": self.later.readings.every.total_seconds(),
+            "window_seconds": self.later.data.readings.every.total_seconds(),
             "windows": sum(map(len, self._times)),
-            "system": self.later.system.name,
-            "sensors": len(self.later.readings.sensors),
+            "system": self.later.data.system.name,
+            "sensors": len(self.later.data.readings.sensors),
             "same_system": self.later.same_system,
             "rules": len(self.rules),
             "verdicts": self.verdicts,

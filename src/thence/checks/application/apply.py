@@ -156,7 +156,7 @@ def apply_to(
     lost = {*(one.rule for one in later.not_bound), *out.rules}
     bound = np.array([at for at in range(len(rules)) if at not in lost], np.int64)
     some = rules.take(bound)
-    parts, targets = encode_rules(some, later.table, times=later.readings.times)
+    parts, targets = encode_rules(some, later.table, times=later.data.readings.times)
     confidence = np.nan_to_num(np.asarray(some.measure("confidence"), np.float64), nan=1.0)
     tallies = tuple(_tally(part, len(targets), 1 - confidence[part.rules]) for part in parts)
     moved = tuple(replace(part, rules=bound[part.rules]) for part in parts)
@@ -270,12 +270,12 @@ def _apply_logic(
     laws: AppliedLaws | str | None = None
     controls: AppliedControls | str | None = None
     if run.laws:
-        laws = apply_laws(run.laws, later.readings, later.system, same_system=later.same_system)
+        laws = apply_laws(run.laws, later.data.readings, later.data.system, same_system=later.same_system)
     if run.controls:
         controls = apply_controls(
             run.controls,
-            later.readings,
-            later.system,
+            later.data.readings,
+            later.data.system,
             same_system=later.same_system,
             timezone=run.config.windows.timezone,
             assurance=assurance,

@@ -21,10 +21,9 @@ from thence.language.items import Aspect, Feature, Role
 from thence.language.patterns import Pattern
 from thence.statements.counting.encoding import group_by_pattern
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["NotBound", "bind_named", "bind_to_table", "is_same_system", "why_no_place"]
+__all__ = ["NotBound", "bind_named", "bind_to_table", "why_no_place"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -45,34 +44,6 @@ class NotBound:
     missing: str
     name: str
     reason: str
-
-
-def is_same_system(
-    rules: RuleSet, earlier: Discretizer | None, here: System, sensors: Sequence[str], names: Sequence[str]
-) -> bool:
-    """Tell whether data are of the system that rules were mined on.
-
-    They are not if both have names and none is the same, if they have none of the sensors that are known from then, or
-    if most of those sit at other nodes.
-
-    Args:
-        rules: The rules.
-        earlier: The bins of the run, with the names of its systems and the nodes of its sensors.
-        here: The system of the data.
-        sensors: The ids of its sensors.
-        names: Its names; empty strings are unknown.
-    """
-    before, now = {name for name in (earlier.systems if earlier else ()) if name}, {name for name in names if name}
-    if before and now and not before & now:
-        return False
-    placed = {item.feature.subject: item.feature.place for item in rules.items if item.feature.role is Role.SENSOR}
-    placed |= dict(earlier.places) if earlier else {}
-    if not placed or (earlier is not None and len(earlier.systems) != len(names)):
-        return True
-    known = [sensor for sensor in sensors if sensor in placed]
-    node_of: Mapping[str, str] = here.binding or {}
-    moved = [s for s in known if placed[s] and node_of.get(s) and str(node_of[s]) != placed[s]]
-    return bool(known) and 2 * len(moved) <= len(known)
 
 
 def bind_named(rules: RuleSet, here: System, sensors: Sequence[str], *, same: bool, system: str) -> list[NotBound]:

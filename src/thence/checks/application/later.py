@@ -8,32 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
-from thence.checks.application.bound import NotBound, bind_named, bind_to_table, is_same_system
+from thence.checks.application.bound import NotBound, bind_named, bind_to_table
 from thence.checks.application.reference import reference_frames
 from thence.data.graph.system import System
 from thence.data.readers.kinds import UncheckedUnits
-from thence.data.readings.sensors import Sensor, SensorData
-from thence.data.readings.steps import format_duration
+from thence.data.readings.sensors import SensorData
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, InputError
 from thence.language.english import format_unit
 from thence.language.items import Aspect
-from thence.runs.configuration import Config, InputConfig
+from thence.runs.configuration import InputConfig
 from thence.runs.frames import is_plain_table
 from thence.runs.inputs import gather_system, load_system
-from thence.runs.preparation import Table, build_features, build_table, window_readings
+from thence.runs.preparation import Prepared, Table, prepare
 from thence.runs.run import Run
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.discretization import Discretizer
-from thence.tables.later import read_alike
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["Later", "Reference", "config_like", "gather_later", "prepare_later"]
+__all__ = ["Later", "Reference", "gather_later", "prepare_later"]
 
 _NAMED = 5  # sensors that a note names
 _NEW = " had no bins: they are fitted on the readings here"
@@ -46,20 +44,21 @@ class Later:
     """Other data, prepared for the rules of a run.
 
     Args:
-        system: The system that the data belong to.
-        readings: The readings in windows.
-        table: The table, with the bins of the run.
+        data: The system with its readings in windows.
+        table: The table, with the bins of the run; it has no rows if no rule binds.
         not_bound: The rules that cannot be counted on it.
-        same_system: Whether the data are of the system that was mined.
         notes: What was not seen before, and what was fitted here; one sentence each.
     """
 
-    system: System
-    readings: WindowedReadings
+    data: Prepared
     table: Table
     not_bound: tuple[NotBound, ...]
-    same_system: bool
     notes: tuple[str, ...]
+
+    @property
+    def same_system(self) -> bool:
+        """Whether the data are of the system that was mined."""
+        return self.data.same_system is not False
 
 
 def gather_later(
@@ -164,38 +163,25 @@ def prepare_later(
     Raises:
         InputError: If readings of a kind have another unit than those that were mined.
     """
-    bins = run.discretizer
-    before = () if bins is None else bins.systems
-    names = system.names
-    sensors = _sensors_of(system)
-    ids = [sensor.id for sensor in sensors]
-    same = is_same_system(rules, bins, system, ids, names) if same_system is None else same_system
-    if bins is not None and len(system.sites) == 1:
-        system = replace(system, sensors=read_alike(system.sensors, bins))
-    config = config_like(rules, run, {sensor.kind for sensor in sensors})
-    readings = window_readings(system, config)
+    data = prepare(system, run, rules=rules, same_system=same_system)
+    system, readings, bins, same = data.system, data.readings, data.bins, data.same_system is not False
     if not len(readings):
         raise InputError("there are no readings to apply the rules to", hint="check the period and the file")
     _refuse_other_units(rules, readings, same=same)
-    ids = [sensor.id for sensor in readings.sensors]  # those of several systems have the name of their system here
-    named = " and ".join(name for name in before if name)
-    not_bound = {
-        one.rule: one
-        for one in bind_named(rules, system, [sensor.id for sensor in readings.sensors], same=same, system=named)
-    }
+    named = " and ".join(name for name in (() if bins is None else bins.systems) if name)
+    ids = [sensor.id for sensor in readings.sensors]
+    not_bound = {one.rule: one for one in bind_named(rules, system, ids, same=same, system=named)}
     frames = None if reference is None else _frames_of(reference, readings)
-    if len(not_bound) == len(rules) or (config.enrich.mode == "lifted" and not config.enrich.patterns):
-        table: Table = TransactionTable((), config.enrich.mode, bins or Discretizer())
-    elif bins is None:
-        table = build_features(readings, system, config)
+    data, enrich = replace(data, fit_frames=frames), data.config.enrich
+    if len(not_bound) == len(rules) or (enrich.mode == "lifted" and not enrich.patterns):
+        table: Table = TransactionTable((), enrich.mode, bins or Discretizer())
     else:
-        decided = None if same_system is None and same else same
-        table = build_table(readings, system, config, discretizer=bins, fit_frames=frames, same_system=decided)
+        table = data.known
     for one in bind_to_table(rules, table, readings, system):
         not_bound.setdefault(one.rule, one)
     notes = list(readings.notes)
     if not same:
-        notes.append(_describe_other(named, names))
+        notes.append(_describe_other(named, system.names))
     if isinstance(table, TransactionTable):
         known = set(bins.binnings) if bins is not None and same else set()
         fitted = _describe_reference(known, table.discretizer, readings, reference, frames)
@@ -203,33 +189,7 @@ def prepare_later(
         notes += [note for note in table.notes if not note.startswith("the pattern ") and not (fitted and _NEW in note)]
         notes += fitted
     ordered = tuple(not_bound[rule] for rule in sorted(not_bound))
-    return Later(system, readings, table, ordered, same, tuple(dict.fromkeys(notes)))
-
-
-def _sensors_of(system: System) -> list[Sensor]:
-    return [sensor for one in system.sites for sensor in one.sensors.sensors]
-
-
-def config_like(rules: RuleSet, run: Run, kinds: set[str]) -> Config:
-    """Return the configuration of a run for other data: its windows and enrichment, and the patterns of its rules.
-
-    Args:
-        rules: The rules to apply.
-        run: The run that they come from.
-        kinds: The kinds of the sensors.
-    """
-    config, windows = run.config, run.config.windows
-    if not isinstance(windows.aggregate, str):
-        known = {kind: how for kind, how in windows.aggregate.items() if kind in kinds}
-        windows = replace(windows, aggregate=known or "mean")
-    seconds = run.discretizer.window_seconds if run.discretizer is not None else 0.0
-    if windows.every == "auto" and seconds:
-        windows = replace(windows, every=format_duration(timedelta(seconds=seconds)).replace(" ", ""))
-    enrich = config.enrich
-    if enrich.mode == "lifted":
-        enrich = replace(enrich, patterns=tuple(dict.fromkeys(text for text, _ in rules.patterns)), properties=None)
-    empty = InputConfig()
-    return replace(config, input=empty, system=(), windows=windows, enrich=enrich)
+    return Later(data, table, ordered, tuple(dict.fromkeys(notes)))
 
 
 def _frames_of(reference: str | float | Sequence[str | datetime], readings: WindowedReadings) -> Any:

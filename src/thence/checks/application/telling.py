@@ -75,7 +75,7 @@ def tell_facts(applied: Told) -> dict[str, str]:
     Args:
         applied: The applied rules.
     """
-    period, readings = applied.period, applied.later.readings
+    period, readings = applied.period, applied.later.data.readings
     length = format_duration(readings.every)
     facts = {}
     if period is None:

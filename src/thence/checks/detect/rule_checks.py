@@ -20,7 +20,7 @@ from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Feature, Interval, Item, Role
 from thence.runs.configuration import Config
 from thence.runs.pipeline import mine_rules
-from thence.runs.preparation import build_table
+from thence.runs.preparation import Prepared
 from thence.search.base import BaseMiner
 from thence.statements.counting.by_place import name_places
 from thence.statements.counting.encoding import encode_blocks, find_countable
@@ -67,7 +67,7 @@ class RuleChecks:
             miner: The miner.
             progress: Callback that reports progress.
         """
-        table = build_table(readings, system, config)
+        table = Prepared(system, config, readings).table
         rules, _ = mine_rules(miner, table, system, progress=progress)
         if len(rules) > _TRIED:
             rules = rules.top(_TRIED, by=["zhang", "support"])
@@ -77,7 +77,7 @@ class RuleChecks:
         return RuleChecks(rules, table.discretizer, config)
 
     def _table(self, readings: WindowedReadings, system: System) -> TransactionTable:
-        return build_table(readings, system, self.config, discretizer=self.bins, same_system=True)
+        return Prepared(system, self.config, readings, self.bins, same_system=True).table
 
     def judged(
         self, readings: WindowedReadings, system: System, *, most: float, per_feature: int, max_rules: int

@@ -24,7 +24,7 @@ from thence.checks.monitor.health import STATUS, Health, bound_of
 from thence.checks.monitor.history import Complete, History
 from thence.checks.monitor.open_windows import OpenWindows
 from thence.checks.monitor.rule_frames import EncodedFrames, place_names
-from thence.checks.monitor.setup import prepare
+from thence.checks.monitor.setup import set_up
 from thence.data.graph.system import System
 from thence.data.readings.durations import parse_duration
 from thence.data.readings.steps import format_duration
@@ -120,7 +120,7 @@ class Monitor:
         reviewed: Reviewed = "not-rejected",
     ) -> None:
         self.settings = chosen = settings or MonitorSettings()
-        parts = prepare(run, system, reference=chosen.reference, reviewed=reviewed)
+        parts = set_up(run, system, reference=chosen.reference, reviewed=reviewed)
         self.rules, self.roster, self.frames, self.history = parts.rules, parts.roster, parts.frames, parts.history
         self.every, self.notes = parts.every, parts.notes
         self.block = parse_duration(chosen.block)

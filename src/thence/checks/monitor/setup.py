@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from thence.checks.application.later import config_like, prepare_later
+from thence.checks.application.later import prepare_later
 from thence.checks.monitor.batches import MOST_STATES, Roster
 from thence.checks.monitor.history import History
 from thence.checks.monitor.rule_frames import RuleFrames
@@ -20,17 +20,17 @@ from thence.data.readings.scanning import time_bounds
 from thence.data.readings.sensors import Sensor, as_utc
 from thence.errors import ConfigError
 from thence.language.time_names import TimeForm
+from thence.runs.preparation import window_like
 from thence.runs.reviews import Reviewed, tell_left_out
 from thence.runs.run import Run, find_left_out
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.later import reuse_bins
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["MonitorParts", "set_up"]
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class MonitorParts:
     """The parts of a monitor.
 
     Args:
@@ -56,7 +56,7 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-def prepare(run: Run, system: System, *, reference: bool = False, reviewed: Reviewed = "not-rejected") -> Prepared:
+def set_up(run: Run, system: System, *, reference: bool = False, reviewed: Reviewed = "not-rejected") -> MonitorParts:
     """Prepare a run for the readings of a system.
 
     Args:
@@ -87,22 +87,13 @@ def prepare(run: Run, system: System, *, reference: bool = False, reviewed: Revi
             f"there is nothing to monitor: {tell_left_out(len(rules), 'rule', reviewed)}",
             hint="'thence review RUN --list' prints the reviews",
         )
-    config = config_like(rules, run, {sensor.kind for sensor in system.sensors.sensors})
-    every = parse_duration(config.windows.every)
-    sample = system if reference else _shortened(system, every)
-    later = prepare_later(rules, run, sample)
-    readings = later.readings
-    names = (system.name,)
-
-    def node_of(sensor: str) -> str:
-        return "" if system.binding is None else str(system.binding.get(sensor, ""))
-
+    every = parse_duration(window_like(run))
+    later = prepare_later(rules, run, system if reference else _shortened(system, every))
+    readings, config = later.data.readings, later.data.config
     if reference and isinstance(later.table, TransactionTable) and later.table.discretizer is not None:
         fitted = later.table.discretizer
     else:
-        fitted = reuse_bins(
-            bins, readings, node_of, names, same_system=None if later.same_system else False
-        ).discretizer
+        fitted = later.data.reuse(bins).discretizer
     derived = name_derived(config.windows.derive or (), every)
     timed = any(name.partition(":")[0] in ("duration", "within") for name in derived)
     roster = Roster(readings.sensors, bins.states, most_states=MAX_STATES if timed else MOST_STATES)
@@ -116,7 +107,7 @@ def prepare(run: Run, system: System, *, reference: bool = False, reviewed: Revi
     frames = RuleFrames(
         rules,
         roster,
-        replace(later.system, sensors=system.sensors),
+        replace(later.data.system, sensors=system.sensors),
         fitted,
         config,
         every=every,
@@ -133,7 +124,9 @@ def prepare(run: Run, system: System, *, reference: bool = False, reviewed: Revi
     aggregates = tuple(readings.aggregates[sensor.id] for sensor in readings.sensors)
     told = [tell_left_out(len(out.rules), "rule", reviewed)] if out.rules else []
     notes = (*told, *(() if reference else _without_bins(frames)))
-    return Prepared(rules, roster, frames, history, aggregates, every, anchor, config.windows.empty == "keep", notes)
+    return MonitorParts(
+        rules, roster, frames, history, aggregates, every, anchor, config.windows.empty == "keep", notes
+    )
 
 
 def _shortened(system: System, every: int) -> System:

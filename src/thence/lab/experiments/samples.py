@@ -24,7 +24,7 @@ from thence.lab.experiments.published_tables import Encoding, build_published_ta
 from thence.lab.experiments.walk import choose_sensors
 from thence.runs.configuration import INPUT_FILES, Config, DiscretizeConfig, EnrichConfig, WindowsConfig
 from thence.runs.inputs import load_system
-from thence.runs.preparation import build_features, build_table, window_readings
+from thence.runs.preparation import Prepared, window_readings
 from thence.runs.provenance import hash_files
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -170,7 +170,7 @@ class Sample:
                     min_embeddings=p.min_embeddings,
                 ),
             )
-            self._tables[key] = build_table(self._readings(gaps), self._system, config)
+            self._tables[key] = Prepared(self._system, config, self._readings(gaps)).table
         return self._tables[key]
 
     def published_table(self, mode: Mode, *, encoding: Encoding | None = None) -> TransactionTable:
@@ -200,7 +200,8 @@ class Sample:
         """
         config = Config(enrich=EnrichConfig(mode="grounded", hops=self.parameters.hops))
         readings = self._readings("missing")
-        return build_features(round_readings(readings, encoding) if encoding else readings, self._system, config)
+        rounded = round_readings(readings, encoding) if encoding else readings
+        return Prepared(self._system, config, rounded).numbers
 
     @property
     def _system(self) -> System:

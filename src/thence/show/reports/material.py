@@ -18,7 +18,7 @@ from thence.errors import ThenceError
 from thence.runs.configuration import BUILT_IN_ONTOLOGY, Config, InputConfig
 from thence.runs.frames import build_rows, read_rows
 from thence.runs.inputs import load_job
-from thence.runs.preparation import build_features, build_table, window_readings
+from thence.runs.preparation import prepare
 from thence.runs.provenance import hash_files, hash_table
 from thence.runs.run import Run
 from thence.search.refine.sharpening import cut_for
@@ -113,9 +113,9 @@ def recover(run: Run, *, progress: Progress = silent) -> Material:
 def _from_system(run: Run, system: System) -> Material:
     """The material of a run and the system that was mined, built as it was then."""
     try:
-        readings = window_readings(system, run.config)
-        build = build_features if run.discretizer is None else build_table
-        return _if_same(Material(run, system, readings, build(readings, system, run.config)))
+        data = prepare(system, run.config)
+        table = data.numbers if run.discretizer is None else data.table
+        return _if_same(Material(run, system, data.readings, table))
     except ThenceError as error:
         return Material(run, why=f"The table of the run cannot be built again: {_short(error)}.")
 

@@ -43,8 +43,15 @@ from thence.lab.evaluate.generalisation.places import (
     select_frame_cover,
 )
 from thence.lab.evaluate.generalisation.results import Generalisation, ModeResult, SiteGeneralisation
-from thence.lab.evaluate.generalisation.split import SplitSettings, TimedSystem, window_sites, window_system
+from thence.lab.evaluate.generalisation.split import (
+    SplitSettings,
+    carriers_of,
+    sensors_at,
+    window_sites,
+    window_system,
+)
 from thence.lab.evaluate.generalisation.transfer import choose_candidates, measure_across, measure_left_out
+from thence.runs.preparation import Prepared
 from thence.search.exact.miner import Exact
 from thence.tables.enrich import ENRICHMENTS
 
@@ -159,11 +166,12 @@ def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to
     if by != "place":
         raise ConfigError(f"unknown by '{by}'", hint="use 'place' or 'site'")
     whole.require_one_site("several systems are given", hint="pass by='site' to leave out one at a time")
+    graph, _ = whole.require_graph()
     here = window_system(whole, kinds, windows)
     results = {}
     there = None if other is None else window_system(other, kinds, windows)
-    hidden = set() if there else hide_places(here.places, here.graph, share=unseen, split=split, seed=seed, hops=hops)
-    groups = classify_places(here.places, hidden, here.graph, hops)
+    hidden = set() if there else hide_places(list(here.places), graph, share=unseen, split=split, seed=seed, hops=hops)
+    groups = classify_places(list(here.places), hidden, graph, hops)
     for done, mode in enumerate(wanted):
         progress("generalising", done, len(wanted), mode)
         if there is None:
@@ -178,22 +186,24 @@ def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to
         results,
         "another system" if there else split,
         choose,
-        tuple(there.places) if there else tuple(sorted(hidden)),
-        tuple(there.places) if there else tuple(sorted(wholly)),
+        there.places if there else tuple(sorted(hidden)),
+        there.places if there else tuple(sorted(wholly)),
         tuple(sorted(set(here.places) - hidden)),
         str(measured.readings.times[cut].astype("datetime64[m]")) if cut < len(measured.readings) else "",
         len(measured.readings) - cut,
     )
 
 
-def _measure_within(mode: str, timed: TimedSystem, groups: Groups, settings: SplitSettings) -> ModeResult:
+def _measure_within(mode: str, timed: Prepared, groups: Groups, settings: SplitSettings) -> ModeResult:
     earlier, later = settings.split_time(timed)
-    hidden = set(timed.sensors_at(groups != SEEN))
+    hidden = set(sensors_at(timed, groups != SEEN))
     seen = [sensor.id for sensor in timed.readings.sensors if sensor.id not in hidden]
     patterns: Any = "auto"
     if mode == "lifted":
-        patterns = timed.select_patterns(timed.find_patterns(settings), seen)
-    train = timed.table(mode, settings, patterns=patterns, sensors=seen)
+        every = settings.find_patterns(timed)
+        carriers = carriers_of(timed, patterns=every, sensors=seen)
+        patterns = [pattern for pattern in every if not carriers.lacking(pattern)]
+    train = settings.table(timed, mode, patterns=patterns, sensors=seen)
     mined = settings.miner.mine(train.frames(earlier))
     candidates = choose_candidates(mined)
     if mode == "existential":
@@ -201,17 +211,17 @@ def _measure_within(mode: str, timed: TimedSystem, groups: Groups, settings: Spl
         present = find_present(timed)[:, later]
 
         def measure(group: int) -> GroupResult:
-            sensors = timed.sensors_at(groups == group)
+            sensors = sensors_at(timed, groups == group)
             if not sensors:
                 return GroupResult(sensors_read=None)
-            table = timed.table(mode, settings, discretizer=train.discretizer, sensors=sensors)
+            table = settings.table(timed, mode, bins=train.discretizer, sensors=sensors)
             return measure_frames(selected, table.frames(later), present[groups == group], len(sensors))
 
         return ModeResult(mode, len(mined), len(selected), measure(SEEN), measure(PARTLY), measure(WHOLLY), selected)
     applied = train
     if mode == "lifted" and len(candidates):
         used = [pattern for pattern, _ in candidates.patterns]
-        applied = timed.table(mode, settings, discretizer=train.discretizer, patterns=used)
+        applied = settings.table(timed, mode, bins=train.discretizer, patterns=used)
     places = PlaceEvaluator(applied, timed, groups)
     if settings.transductive:
         pool = select_applicable(candidates, applied)
@@ -256,9 +266,9 @@ def _leave_out_sites(
             {"lifted": found},
             f"site '{left.name}' left out",
             choose,
-            tuple(there.places),
-            tuple(there.places),
-            tuple(earlier.places),
+            there.places,
+            there.places,
+            earlier.places,
             str(times[cut].astype("datetime64[m]")) if cut < len(times) else "",
             len(times) - cut,
         )

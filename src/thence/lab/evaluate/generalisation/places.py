@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.data.graph.discovery import Carriers
-from thence.data.graph.matching import GraphIndex
 from thence.lab.evaluate.generalisation.hiding import GROUPS, PARTLY, SEEN, WHOLLY
-from thence.lab.evaluate.generalisation.split import TimedSystem
+from thence.lab.evaluate.generalisation.split import carriers_of
 from thence.language.items import Aspect, Feature, Role
+from thence.runs.preparation import Prepared
 from thence.statements.counting.recount import rule_rows
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block
@@ -97,17 +96,16 @@ class PlaceEvaluator:
         groups: The group of each place of ``timed``.
     """
 
-    def __init__(self, table: TransactionTable, timed: TimedSystem, groups: Groups) -> None:
+    def __init__(self, table: TransactionTable, timed: Prepared, groups: Groups) -> None:
         self.table = table
         self.groups = groups
-        self.index = GraphIndex(timed.graph, timed.system.ontology)
         number = {place: i for i, place in enumerate(timed.places)}
-        bound = [sensor for sensor in timed.readings.sensors if sensor.id in timed.binding]
+        bound = [sensor for sensor in timed.readings.sensors if timed.node_of(sensor.id)]
         self.sensor = {sensor.id: i for i, sensor in enumerate(bound)}
-        self.place_of = np.array([number[timed.binding[sensor.id]] for sensor in bound], np.int64)
-        kinds = {sensor.id: sensor.kind for sensor in timed.readings.sensors}
+        self.place_of = np.array([number[timed.node_of(sensor.id)] for sensor in bound], np.int64)
         patterns = [block.pattern for block in table.blocks if block.pattern is not None]
-        self.carriers = Carriers.of(self.index, kinds, dict(timed.binding), patterns=patterns)
+        self.carriers = carriers_of(timed, patterns=patterns)
+        self.index = self.carriers.index
         self.numeric = {sensor.id for sensor in timed.readings.numeric}
         self.present = find_present(timed)
         self._reads: dict[tuple[str, str], list[frozenset[int]]] = {}
@@ -285,7 +283,7 @@ def _greedy(
     return chosen
 
 
-def find_present(timed: TimedSystem) -> Bools:
+def find_present(timed: Prepared) -> Bools:
     """Return places × frames: whether some sensor of the place has a value.
 
     Args:
@@ -294,11 +292,11 @@ def find_present(timed: TimedSystem) -> Bools:
     out = np.zeros((len(timed.places), len(timed.readings)), bool)
     number = {place: i for i, place in enumerate(timed.places)}
     for i, sensor in enumerate(timed.readings.numeric):
-        if sensor.id in timed.binding:
-            out[number[timed.binding[sensor.id]]] |= ~np.isnan(timed.readings.values[:, i])
+        if node := timed.node_of(sensor.id):
+            out[number[node]] |= ~np.isnan(timed.readings.values[:, i])
     for name, (codes, _) in timed.readings.states.items():
-        if name in timed.binding:
-            out[number[timed.binding[name]]] |= codes >= 0
+        if node := timed.node_of(name):
+            out[number[node]] |= codes >= 0
     return out
 
 

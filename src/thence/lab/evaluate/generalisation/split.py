@@ -11,22 +11,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from thence.data.graph.binding import Binding
 from thence.data.graph.discovery import Carriers, discover
-from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex
 from thence.data.graph.system import System
 from thence.data.readings.pooling import cut_sites
-from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, nearest
 from thence.language.patterns import Pattern
 from thence.runs.configuration import Config, DiscretizeConfig, EnrichConfig, WindowsConfig
-from thence.runs.preparation import build_table, window_readings
+from thence.runs.preparation import Prepared, prepare
 from thence.search.exact.miner import Exact
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["SplitSettings", "TimedSystem", "window_sites", "window_system"]
+__all__ = ["SplitSettings", "carriers_of", "sensors_at", "window_sites", "window_system"]
 
 
 @dataclass(frozen=True)
@@ -51,40 +48,21 @@ class SplitSettings:
     train_share: float
     transductive: bool = False
 
-    def split_frame(self, timed: TimedSystem) -> int:
-        """Return the number of the first frame that ``timed`` is measured on."""
-        return int(len(timed.readings) * self.train_share)
+    def split_frame(self, data: Prepared) -> int:
+        """Return the number of the first frame that ``data`` is measured on."""
+        return int(len(data.readings) * self.train_share)
 
-    def split_time(self, timed: TimedSystem) -> tuple[slice, slice]:
-        """Return the frames of ``timed`` to mine on, and those to measure on."""
-        cut = self.split_frame(timed)
+    def split_time(self, data: Prepared) -> tuple[slice, slice]:
+        """Return the frames of ``data`` to mine on, and those to measure on."""
+        cut = self.split_frame(data)
         return slice(0, cut), slice(cut, None)
-
-
-@dataclass(frozen=True)
-class TimedSystem:
-    """A system with its readings in windows, without the windows in which all values are missing.
-
-    Args:
-        system: The system, with the sensors that take part.
-        graph: The graph of the system.
-        binding: The binding of the whole system.
-        readings: The readings in windows.
-        places: Ids of the nodes that carry sensors, sorted.
-    """
-
-    system: System
-    graph: KnowledgeGraph
-    binding: Binding
-    readings: WindowedReadings
-    places: list[str]
 
     def table(
         self,
+        data: Prepared,
         mode: str,
-        settings: SplitSettings,
         *,
-        discretizer: Discretizer | None = None,
+        bins: Discretizer | None = None,
         patterns: str | Sequence[str | Pattern] = "auto",
         sensors: Iterable[str] | None = None,
         same_system: bool | None = None,
@@ -92,56 +70,59 @@ class TimedSystem:
         """Build a table.
 
         Args:
+            data: The system with its readings in windows.
             mode: The enrichment.
-            settings: The settings of the measurement.
-            discretizer: Bins to use; by default they are fitted on the earlier part.
+            bins: Bins to use; by default they are fitted on the earlier part.
             patterns: Patterns of lifted rules, or ``"auto"``.
             sensors: Ids of the sensors to use; all by default.
-            same_system: Whether ``discretizer`` was fitted on the same system; by default decided by names and nodes.
+            same_system: Whether ``bins`` were fitted on the same system; by default decided by names and nodes.
         """
         texts = patterns if isinstance(patterns, str) else tuple(map(str, patterns))
-        return build_table(
-            self.readings if sensors is None else self.readings.select(sensors),
-            self.system,
-            Config(discretize=DiscretizeConfig(bins=settings.bins), enrich=EnrichConfig(mode=mode, patterns=texts)),
-            discretizer=discretizer,
-            fit_frames=slice(0, settings.split_frame(self)),
+        return replace(
+            data,
+            config=Config(discretize=DiscretizeConfig(bins=self.bins), enrich=EnrichConfig(mode=mode, patterns=texts)),
+            readings=data.readings if sensors is None else data.readings.select(sensors),
+            bins=bins,
+            fit_frames=slice(0, self.split_frame(data)),
             same_system=same_system,
-        )
+        ).table
 
-    def sensors_at(self, chosen: npt.NDArray[np.bool_]) -> list[str]:
-        """Return the ids of the sensors at some places.
-
-        Args:
-            chosen: Which places.
-        """
-        wanted = {place for place, is_chosen in zip(self.places, chosen.tolist(), strict=True) if is_chosen}
-        return [sensor.id for sensor in self.readings.sensors if self.binding.get(sensor.id) in wanted]
-
-    def select_patterns(self, patterns: Sequence[Pattern], sensors: Iterable[str]) -> list[Pattern]:
-        """Return the patterns for which some sensors have all kinds.
-
-        Args:
-            patterns: The patterns.
-            sensors: Ids of the sensors.
-        """
-        wanted = set(sensors)
-        kinds = {sensor.id: sensor.kind for sensor in self.readings.sensors if sensor.id in wanted}
-        index = GraphIndex(self.graph, self.system.ontology)
-        carriers = Carriers.of(index, kinds, dict(self.binding), patterns=patterns)
-        return [pattern for pattern in patterns if not carriers.lacking(pattern)]
-
-    def find_patterns(self, settings: SplitSettings) -> list[Pattern]:
+    def find_patterns(self, data: Prepared) -> list[Pattern]:
         """Discover the patterns of the whole graph; the places of unseen sensors are known, their readings are not."""
-        index = GraphIndex(self.graph, self.system.ontology)
-        kinds = {sensor.id: sensor.kind for sensor in self.readings.sensors}
-        carriers = Carriers.of(index, kinds, dict(self.binding))
-        numbers = [sensor.id for sensor in self.readings.numeric]
-        found, _ = discover(carriers, hops=settings.hops, min_embeddings=settings.min_embeddings, nearest=numbers)
+        numbers = [sensor.id for sensor in data.readings.numeric]
+        carriers = carriers_of(data)
+        found, _ = discover(carriers, hops=self.hops, min_embeddings=self.min_embeddings, nearest=numbers)
         return found
 
 
-def window_system(system: System, kinds: Sequence[str] | None, windows: str) -> TimedSystem:
+def carriers_of(
+    data: Prepared, *, patterns: Sequence[Pattern] | None = None, sensors: Iterable[str] | None = None
+) -> Carriers:
+    """Return the nodes that carry sensors.
+
+    Args:
+        data: The system with its readings in windows.
+        patterns: The patterns that are asked for; all by default.
+        sensors: Ids of the sensors; all by default.
+    """
+    graph, binding = data.system.require_graph()
+    wanted = None if sensors is None else set(sensors)
+    kinds = {sensor.id: sensor.kind for sensor in data.readings.sensors if wanted is None or sensor.id in wanted}
+    return Carriers.of(GraphIndex(graph, data.system.ontology), kinds, dict(binding), patterns=patterns)
+
+
+def sensors_at(data: Prepared, chosen: npt.NDArray[np.bool_]) -> list[str]:
+    """Return the ids of the sensors at some places.
+
+    Args:
+        data: The system with its readings in windows.
+        chosen: Which of its places.
+    """
+    wanted = {place for place, is_chosen in zip(data.places, chosen.tolist(), strict=True) if is_chosen}
+    return [sensor.id for sensor in data.readings.sensors if data.node_of(sensor.id) in wanted]
+
+
+def window_system(system: System, kinds: Sequence[str] | None, windows: str) -> Prepared:
     """Put the readings of a system into windows.
 
     Args:
@@ -149,21 +130,17 @@ def window_system(system: System, kinds: Sequence[str] | None, windows: str) -> 
         kinds: Kinds of sensors to use; all by default.
         windows: Length of a window.
     """
-    graph, binding = system.require_graph()
+    _, binding = system.require_graph()
     if kinds is not None:
         # Keep the whole binding: it also has the places of sensors of other kinds.
         system = replace(system.select_kinds(kinds), binding=binding)
-    readings = window_readings(system, Config(windows=WindowsConfig(every=windows))).without_empty()
-    return TimedSystem(system, graph, binding, readings, _places(readings, binding))
-
-
-def _places(readings: WindowedReadings, binding: Binding) -> list[str]:
-    return sorted({binding[sensor.id] for sensor in readings.sensors if sensor.id in binding})
+    data = prepare(system, Config(windows=WindowsConfig(every=windows, derive=())))
+    return replace(data, readings=data.readings.without_empty())
 
 
 def window_sites(
     systems: Sequence[System], kinds: Sequence[str] | None, windows: str, train_share: float
-) -> tuple[TimedSystem, TimedSystem]:
+) -> tuple[Prepared, Prepared]:
     """Put the readings of several systems into windows, and split the time of each into an earlier and a later part.
 
     Args:
@@ -182,12 +159,10 @@ def window_sites(
         wanted = own if kinds is None else own & set(kinds)
         # Keep the whole binding: it also has the places of sensors of other kinds.
         chosen.append(system if wanted == own else replace(system.select_kinds(wanted), binding=system.binding))
-    sites = System.of_sites(chosen)
-    readings = window_readings(sites, Config(windows=WindowsConfig(every=windows)))
+    data = prepare(System.of_sites(chosen), Config(windows=WindowsConfig(every=windows, derive=())))
+    readings = data.readings
     frames = {name: len(times) for name, times in readings.by_site.items()}
     cuts = {name: int(number * train_share) for name, number in frames.items()}
     earlier = cut_sites(readings, {name: (0, cut) for name, cut in cuts.items()})
     later = cut_sites(readings, {name: (cut, frames[name]) for name, cut in cuts.items()})
-    graph, binding = sites.require_graph()
-    places = _places(readings, binding)
-    return TimedSystem(sites, graph, binding, earlier, places), TimedSystem(sites, graph, binding, later, places)
+    return replace(data, readings=earlier), replace(data, readings=later)

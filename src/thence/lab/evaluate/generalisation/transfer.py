@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from thence.data.graph.discovery import Carriers
-from thence.data.graph.matching import GraphIndex
 from thence.lab.evaluate.generalisation.hiding import SEEN, WHOLLY
 from thence.lab.evaluate.generalisation.places import (
     TIERS,
@@ -25,8 +23,9 @@ from thence.lab.evaluate.generalisation.places import (
     select_frame_cover,
 )
 from thence.lab.evaluate.generalisation.results import ModeResult
-from thence.lab.evaluate.generalisation.split import SplitSettings, TimedSystem
+from thence.lab.evaluate.generalisation.split import SplitSettings, carriers_of, sensors_at
 from thence.language.patterns import Pattern
+from thence.runs.preparation import Prepared
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
@@ -36,7 +35,7 @@ CANDIDATES = 1500
 """Maximum number of rules that the selection considers."""
 
 
-def measure_across(mode: str, here: TimedSystem, there: TimedSystem, settings: SplitSettings) -> ModeResult:
+def measure_across(mode: str, here: Prepared, there: Prepared, settings: SplitSettings) -> ModeResult:
     """Mine rules on one system, and measure them on it and on another, in the later part of the time of each.
 
     Args:
@@ -47,8 +46,8 @@ def measure_across(mode: str, here: TimedSystem, there: TimedSystem, settings: S
     """
     earlier, later = settings.split_time(here)
     other_earlier, other_later = settings.split_time(there)
-    patterns: Any = here.find_patterns(settings) if mode == "lifted" else "auto"
-    train = here.table(mode, settings, patterns=patterns)
+    patterns: Any = settings.find_patterns(here) if mode == "lifted" else "auto"
+    train = settings.table(here, mode, patterns=patterns)
     mined = settings.miner.mine(train.frames(earlier))
     candidates = choose_candidates(mined)
     seen, unseen = np.full(len(here.places), SEEN), np.full(len(there.places), WHOLLY)
@@ -57,16 +56,16 @@ def measure_across(mode: str, here: TimedSystem, there: TimedSystem, settings: S
         found = []
         for timed, table, frames in (
             (here, train, later),
-            (there, there.table(mode, settings, discretizer=train.discretizer, same_system=False), other_later),
+            (there, settings.table(there, mode, bins=train.discretizer, same_system=False), other_later),
         ):
-            sensors = timed.sensors_at(np.ones(len(timed.places), bool))
+            sensors = sensors_at(timed, np.ones(len(timed.places), bool))
             found.append(measure_frames(selected, table.frames(frames), find_present(timed)[:, frames], len(sensors)))
         return ModeResult(mode, len(mined), len(selected), found[0], GroupResult(), found[1], selected)
     places = PlaceEvaluator(train, here, seen)
     common = select_patterns([pattern for pattern, _ in candidates.patterns], there) if mode == "lifted" else []
     # Rules about named sensors apply to no other system: their table there has no blocks.
     other = (
-        there.table("lifted", settings, patterns=common, discretizer=train.discretizer, same_system=False)
+        settings.table(there, "lifted", patterns=common, bins=train.discretizer, same_system=False)
         if common
         else TransactionTable((), mode, train.discretizer)
     )
@@ -82,12 +81,11 @@ def measure_across(mode: str, here: TimedSystem, there: TimedSystem, settings: S
     return ModeResult(mode, len(mined), len(selected), *results, selected)
 
 
-def select_patterns(patterns: Iterable[str], timed: TimedSystem) -> list[str]:
+def select_patterns(patterns: Iterable[str], timed: Prepared) -> list[str]:
     """Return the patterns that another system can match: it has their labels, relations and kinds of sensors."""
-    index = GraphIndex(timed.graph, timed.system.ontology)
-    kinds = {sensor.id: sensor.kind for sensor in timed.readings.sensors}
     parsed = {text: Pattern.parse(text) for text in patterns}
-    carriers = Carriers.of(index, kinds, dict(timed.binding), patterns=parsed.values())
+    carriers = carriers_of(timed, patterns=list(parsed.values()))
+    index = carriers.index
     out = []
     for text, pattern in parsed.items():
         labels = {v.label for v in pattern.nodes} | {step.target for role in pattern.roles for step in role.steps}
@@ -105,9 +103,7 @@ def choose_candidates(rules: RuleSet) -> RuleSet:
     return rules.take(order[:CANDIDATES])
 
 
-def measure_left_out(
-    earlier: TimedSystem, later: TimedSystem, there: TimedSystem, settings: SplitSettings
-) -> ModeResult:
+def measure_left_out(earlier: Prepared, later: Prepared, there: Prepared, settings: SplitSettings) -> ModeResult:
     """Mine lifted rules on several sites in the earlier part of their time, and measure them on a site left out.
 
     Args:
@@ -117,7 +113,7 @@ def measure_left_out(
         settings: The settings of the measurement.
     """
     whole = replace(settings, train_share=1.0)  # both parts are split already
-    train = earlier.table("lifted", whole, patterns=earlier.find_patterns(settings))
+    train = whole.table(earlier, "lifted", patterns=settings.find_patterns(earlier))
     mined = settings.miner.mine(train)
     candidates = choose_candidates(mined)
     common = select_patterns([pattern for pattern, _ in candidates.patterns], there)
@@ -130,7 +126,7 @@ def measure_left_out(
         found = [one.measure(candidates, slice(None)) for one in results]
         return ModeResult("lifted", len(mined), 0, found[0][SEEN], GroupResult(), found[1][WHOLLY], candidates)
     bins = train.discretizer
-    other = there.table("lifted", settings, patterns=common, discretizer=bins, same_system=False)
+    other = settings.table(there, "lifted", patterns=common, bins=bins, same_system=False)
     other_places = PlaceEvaluator(other, there, unseen)
     other_earlier, other_later = settings.split_time(there)
     if settings.transductive:
@@ -138,7 +134,7 @@ def measure_left_out(
         selected = other_places.select_cover(pool, other_earlier, settings.max_rules, unseen=True)
     else:
         selected = PlaceEvaluator(train, earlier, seen).select_cover(candidates, slice(None), settings.max_rules)
-    own = later.table("lifted", whole, patterns=common, discretizer=bins)
+    own = whole.table(later, "lifted", patterns=common, bins=bins)
     here = PlaceEvaluator(own, later, seen).measure(selected, slice(None))[SEEN]
     left_out = other_places.measure(selected, other_later)[WHOLLY]
     return ModeResult("lifted", len(mined), len(selected), here, GroupResult(), left_out, selected)
