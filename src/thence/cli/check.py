@@ -7,6 +7,7 @@ from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thence._base.display.percent import percent
 from thence.cli.job import default_folder
 from thence.cli.screen import console, facts_table, number_notes, print_json, say
 from thence.errors import GraphError, RunError
@@ -225,7 +226,9 @@ def _window_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _table_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     table, search, output = found["table"], found["search"], found["output"]
     items = (
-        "" if table["items"] is None else f", {table['items']:,} items, {100 * table['missing_share']:.1f} % missing"
+        ""
+        if table["items"] is None
+        else f", {table['items']:,} items, {percent(table['missing_share'], digits=1)} missing"
     )
     yield "table", f"{table['rows']:,} transactions × {table['features']:,} features{items}"
     size = ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from thence._base.display.percent import percent
 from thence.cli.check import refuse_breaches
 from thence.cli.desktop import page_address
 from thence.cli.job import default_folder
@@ -124,7 +125,7 @@ def summary_lines(run: Run) -> dict[str, str]:
         if summary[name] is not None
     )
     if summary["data_coverage"] is not None:
-        out["covered"] = f"{100 * summary['data_coverage']:.1f} % of the transactions"
+        out["covered"] = f"{percent(summary['data_coverage'], digits=1)} of the transactions"
     out["miner"] = f"{summary['miner']}, enrichment {summary['enrichment']}"
     out["seconds"] = ", ".join(f"{stage} {spent:.2f}" for stage, spent in summary["seconds"].items())
     out |= number_notes(summary["notes"])

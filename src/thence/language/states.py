@@ -10,12 +10,31 @@ import re
 
 import numpy as np
 
-__all__ = ["state_key", "state_number"]
+__all__ = ["LARGEST_WHOLE", "MOST_STATES", "are_enough", "state_key", "state_number"]
 
 _DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
 """Text that is a number. Text with leading zeros, such as ``"007"``, is a code and stays as it is."""
 _TRUTH = {"true": "1", "false": "0"}
-_LARGEST_WHOLE = 1e15
+LARGEST_WHOLE = 1e15
+"""Up to here a number that has no decimals is known to be whole."""
+MOST_STATES = 10
+"""Most different whole numbers that are read as states."""
+_READINGS_PER_STATE = 10
+
+
+def are_enough(values: int, readings: int, *, most: int = MOST_STATES) -> bool:
+    """Whether whole numbers are states: few of them differ, and each could have been read often.
+
+    Args:
+        values: How many different ones there are.
+        readings: Number of readings.
+        most: Most different ones.
+
+    Examples:
+        >>> are_enough(2, 20), are_enough(2, 19), are_enough(1, 100), are_enough(11, 1000)
+        (True, False, False, False)
+    """
+    return 2 <= values <= most and readings >= _READINGS_PER_STATE * values
 
 
 def state_key(value: object) -> str:
@@ -41,7 +60,7 @@ def state_key(value: object) -> str:
 
 
 def _number_key(number: float) -> str:
-    whole = number == int(number) if abs(number) < _LARGEST_WHOLE else False
+    whole = number == int(number) if abs(number) < LARGEST_WHOLE else False
     return str(int(number)) if whole else repr(number)
 
 

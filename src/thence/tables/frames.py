@@ -18,7 +18,7 @@ import numpy.typing as npt
 from thence._base.frames import to_polars_frame
 from thence.errors import ConfigError, InputError, nearest, quote
 from thence.language.items import Feature, Value
-from thence.language.states import state_key
+from thence.language.states import MOST_STATES, are_enough, state_key
 from thence.tables.matching import to_numbers
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ __all__ = [
 
 Categories = tuple[tuple[Value, ...] | None, ...]
 Known = Mapping[str, tuple[Value, ...] | None]
-
-MAX_WHOLE_STATES = 10
-MIN_ROWS_PER_STATE = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,10 +216,10 @@ def _is_number(series: pl.Series) -> bool:
     values = to_numbers(series)
     present = values[~np.isnan(values)]
     distinct = np.unique(present)
-    most = MAX_WHOLE_STATES
+    most = MOST_STATES
     if not series.dtype.is_integer() and len(present) == len(values):
         most = 2  # whole numbers that pandas made floats have gaps; other floats are measurements
-    few = 2 <= len(distinct) <= most and len(present) >= MIN_ROWS_PER_STATE * len(distinct)
+    few = are_enough(len(distinct), len(present), most=most)
     return not (few and bool((distinct == np.round(distinct)).all()))
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from thence._base.display.percent import percent
 from thence.statements.laws.bands import Band
 from thence.statements.laws.law import Law, Laws, PlaceCounts
-from thence.statements.laws.sentences import format_share
 from thence.statements.laws.terms import Condition, Term
 
 PLACES = (PlaceCounts("Junction 1", 100, 100, 40, 40), PlaceCounts("Junction 2", 100, 99, 40, 39))
@@ -114,7 +114,8 @@ def test_one_neighbour_is_told_in_the_singular() -> None:
 
 
 def test_a_share_is_never_rounded_up() -> None:
-    assert [format_share(share) for share in (1.0, 0.999999, 0.98765, 0.0)] == ["100 %", "99.99 %", "98.76 %", "0 %"]
+    shares = (1.0, 0.999999, 0.98765, 0.0)
+    assert [percent(share, "down", 2) for share in shares] == ["100 %", "99.99 %", "98.76 %", "0 %"]
 
 
 def test_no_law() -> None:

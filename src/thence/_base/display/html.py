@@ -47,7 +47,10 @@ def text(content: Content) -> str:
         >>> text("a < b"), text(Html("<b>a</b>"))
         ('a &lt; b', '<b>a</b>')
     """
-    return content.markup if isinstance(content, Html) else escape(str(content), quote=True)
+    # Half of a pair of characters, which UTF-8 cannot encode, becomes a question mark.
+    return (
+        content.markup if isinstance(content, Html) else escape(str(content).encode("utf-8", "replace").decode("utf-8"))
+    )
 
 
 def join(parts: Iterable[Content], separator: str = "") -> Html:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from thence._base.display.html import Content, Html, bar, code, folded, join, notes, pairs, panel, remark, table
+from thence._base.display.percent import percent
 
 __all__ = [
     "ManyRules",
     "OneRule",
     "OneRun",
     "format_measure",
-    "format_percent",
     "rule_html",
     "rules_html",
     "run_html",
@@ -108,24 +108,8 @@ def spread_text(times: float, places: float) -> str:
     >>> spread_text(0.89, 0.63)
     'at 89 % of the times, in 63 % of the places'
     """
-    return f"at {format_percent(times)} of the times, in {format_percent(places)} of the places"
-
-
-def format_percent(share: float) -> str:
-    """Format a share in percent: never 0 % of something that occurs, nor 100 % of something that does not always.
-
-    Args:
-        share: The share.
-
-    Examples:
-        >>> format_percent(0.5), format_percent(0.9999), format_percent(0.0004), format_percent(1.0)
-        ('50 %', '99.9 %', '0.04 %', '100 %')
-    """
-    if share != share:
-        return "an unknown share"
-    if 0 < share < 0.005:
-        return f"{100 * share:.2g} %"
-    return f"{min(100 * share, 99.9):.1f} %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+    at, of = (percent(share, "inside", unknown="an unknown share") for share in (times, places))
+    return f"at {at} of the times, in {of} of the places"
 
 
 def format_measure(value: float) -> str:
@@ -175,7 +159,7 @@ def _run_facts(run: OneRun) -> Iterator[tuple[str, Content]]:
     if known:
         yield "table", ", ".join(known)
     if summary.get("data_coverage") is not None:
-        yield "covered", f"{100 * summary['data_coverage']:.1f} % of the transactions"
+        yield "covered", f"{percent(summary['data_coverage'], digits=1)} of the transactions"
     if summary.get("miner"):
         yield "miner", f"{summary['miner']}, enrichment {summary.get('enrichment', 'none')}"
     if summary.get("seconds"):

@@ -14,6 +14,7 @@ import polars as pl
 from thence._base.display.html import Html, notes, pairs, panel, small, table
 from thence.checks.application.verdicts import Verdict
 from thence.data.readings.steps import format_duration
+from thence.statements.counting.assurance import wilson_bounds
 
 if TYPE_CHECKING:
     from thence.statements.rules.ruleset import RuleSet
@@ -148,18 +149,13 @@ def _tell_places(frame: pl.DataFrame) -> dict[str, list[str]]:
     """Return the places with clearly more violations than then; if nothing is known of then, those with most."""
     known = frame.filter(pl.col("then").is_not_null())
     if known.height:
-        rows = known.filter(_lowest_share() > pl.col("then")).head(_PLACES).to_dicts()
+        # A sieve only, since readings depend on each other.
+        low, _ = wilson_bounds(known["share"].to_numpy(), known["applied"].to_numpy(), _NORMAL)
+        rows = known.filter(low > known["then"].to_numpy()).head(_PLACES).to_dicts()
         title = "places with more violations than when the rules were mined"
         return {title: [f"{_violated(row)} ({row['then']:.3f} then)" for row in rows]}
     most = frame.filter(pl.col("violated") > 0).sort("violated", descending=True, maintain_order=True).head(_PLACES)
     return {"places with most violations": [_violated(row) for row in most.to_dicts()]}
-
-
-def _lowest_share() -> pl.Expr:
-    """The lower end of Wilson's interval of the share of violations: a sieve, since readings depend on each other."""
-    share, n, z = pl.col("share"), pl.col("applied"), _NORMAL
-    spread = (share * (1 - share) / n + z * z / (4 * n * n)).sqrt()
-    return (share + z * z / (2 * n) - z * spread) / (1 + z * z / n)
 
 
 def _violated(row: Mapping[str, Any]) -> str:

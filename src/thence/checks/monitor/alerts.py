@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from thence._base.display.percent import percent
 from thence.checks.monitor.health import DRIFTED, HOLDS, MISSING, SILENT, Change
 from thence.data.readings.steps import format_duration
 from thence.errors import attempt
@@ -123,7 +124,8 @@ def tell_change(
         "violated": change.violated,
         "period": period,
     }
-    right = f"right in {_percent(now)} of {used:,} cases in the last {period}; when it was mined, in {_percent(then)}"
+    held, before = percent(now, digits=1), percent(then, digits=1)
+    right = f"right in {held} of {used:,} cases in the last {period}; when it was mined, in {before}"
     if change.now == DRIFTED:
         details |= {**numbers, "evidence": round(math.exp(min(change.evidence, 700)), 1)}
         return Alert(
@@ -179,12 +181,6 @@ def _describe(rule: int, rules: RuleSet) -> dict[str, Any]:
 
     told = attempt("the sentence of a rule", words, lambda why: {"key": "", "sentence": f"could not be worded: {why}"})
     return {"rule": rule + 1, **told}
-
-
-def _percent(share: float) -> str:
-    if not math.isfinite(share):
-        return "no"
-    return f"{share:.1%}".replace("%", " %")
 
 
 def _sentence(text: str) -> str:

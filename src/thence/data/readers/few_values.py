@@ -17,12 +17,10 @@ import polars as pl
 from thence.data.readers.columns import TypedTable
 from thence.data.readings.frames import collect
 from thence.data.readings.spelling import spell_numbers
+from thence.language.states import LARGEST_WHOLE, MOST_STATES, are_enough
 
 __all__ = ["FewValues", "column_batches", "find_few_values", "read_as_states", "states_by_kind"]
 
-MOST_STATES = 10
-READINGS_PER_STATE = 10
-LARGEST_WHOLE = 1e15
 SAMPLE_ROWS = 100_000
 MOST_COLUMNS = 256  # of one query: planning takes longer than reading where there are thousands
 
@@ -49,8 +47,7 @@ class FewValues:
     @property
     def is_state(self) -> bool:
         """Whether these readings by themselves are states."""
-        enough = self.count >= READINGS_PER_STATE * len(self.values)
-        return self.whole and enough and 2 <= len(self.values) <= MOST_STATES
+        return self.whole and are_enough(len(self.values), self.count)
 
     @property
     def is_constant(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from thence._base.display.percent import percent
 from thence.errors import ConfigError, InputError
 
 __all__ = ["MAX_LOSS", "advise_repair", "is_small_loss", "refuse_large_loss", "require_share"]
@@ -83,7 +84,7 @@ def refuse_large_loss(what: str, lost: int, total: int, *, max_loss: float, wher
     unit, why, check = REASONS[what]
     share = lost / total
     raise InputError(
-        f"on_error='repair' would lose {lost:,} of {total:,} {unit} ({share:.1%}), which {why}".replace("%", " %"),
+        f"on_error='repair' would lose {lost:,} of {total:,} {unit} ({percent(share, digits=1)}), which {why}",
         where=where,
         hint=f"{check}; pass max_loss={math.ceil(share * 100) / 100:g} to lose them",
     )

@@ -8,12 +8,12 @@ from __future__ import annotations
 import polars as pl
 
 from thence.data.readings.frames import is_text
+from thence.language.states import LARGEST_WHOLE
 
 __all__ = ["spell_numbers", "spell_states", "spell_texts"]
 
 _NUMERAL = r"^[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?$"
 """Text that is a number; a code such as ``007`` is not."""
-_LARGEST_WHOLE = 1e15
 
 
 def spell_states(name: str, dtype: pl.DataType) -> pl.Expr:
@@ -44,7 +44,7 @@ def spell_numbers(number: pl.Expr) -> pl.Expr:
         number: An expression of floats.
     """
     finite = pl.when(number.is_finite()).then(number)
-    whole = (finite.round() == finite) & (finite.abs() < _LARGEST_WHOLE)
+    whole = (finite.round() == finite) & (finite.abs() < LARGEST_WHOLE)
     return pl.when(whole).then(finite.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(finite.cast(pl.String))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from thence._base.display.percent import percent
 from thence.data.readings.cleaning import reading_masks
 from thence.data.readings.frames import collect, iter_batches
 from thence.data.readings.scanning import BATCH_ROWS, Readings, time_bounds
@@ -210,7 +211,7 @@ def _reason(steps: _Steps, length: int, enough: int) -> str:
     within = steps.regular & (SHORTER * np.nan_to_num(steps.step, nan=np.inf) <= length)
     same = within & (steps.step >= SHORTER * length)
     share = within.sum() / steps.step.size
-    text = "all" if share == 1 else f"{min(share, 0.99):.0%}".replace("%", " %") + " of the"
+    text = "all" if share == 1 else percent(min(share, 0.99)) + " of the"
     if same.sum() * 2 >= within.sum():
         reason = f"windows of {_said(length)}: the step of {text} sensors"
     else:

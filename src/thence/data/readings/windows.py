@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from thence._base.display.percent import percent
 from thence._base.memory.workspace import Workspace, in_memory
 from thence.data.readings.derived import DERIVED, StateCodes, derive_values, name_derived
 from thence.data.readings.durations import MICROSECOND, parse_duration
@@ -325,7 +326,7 @@ def _note_short(sensors: SensorData, windows: WindowedReadings) -> list[str]:
         return []
     return [
         f"windows of {format_duration(windows.every)} are shorter than the step of the readings "
-        f"({format_duration(step)}): a sensor has no reading in {_percent(missing)} of them"
+        f"({format_duration(step)}): a sensor has no reading in {percent(missing)} of them"
     ]
 
 
@@ -342,7 +343,7 @@ def _note_empty(windows: WindowedReadings, empty: Empty) -> list[str]:
     lost = len(windows) - held.size
     if not lost:
         return []
-    counted = f"{lost:,} of {len(windows):,} windows ({_percent(lost / len(windows))})"
+    counted = f"{lost:,} of {len(windows):,} windows ({percent(lost / len(windows))})"
     note = f"left out {counted} in which no sensor reads" if empty == "drop" else f"no sensor reads in {counted}"
     longest = int(np.argmax(np.diff(held)))
     size = int(held[longest + 1] - held[longest]) - 1
@@ -350,10 +351,6 @@ def _note_empty(windows: WindowedReadings, empty: Empty) -> list[str]:
         first = windows.times[held[longest] + 1].astype("datetime64[m]").item()
         note += f"; the longest gap is {format_duration(size * windows.every)} from {first:%Y-%m-%d %H:%M} UTC"
     return [note]
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
 
 
 def _choose_aggregates(sensors: Sequence[Sensor], aggregate: str | Mapping[str, str]) -> dict[str, str]:

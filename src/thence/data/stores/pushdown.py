@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from thence.data.readers.few_values import LARGEST_WHOLE, MOST_STATES
 from thence.data.readers.table import ReadOptions
 from thence.data.readings.durations import MICROSECOND, parse_duration
 from thence.data.readings.sensors import as_utc
@@ -23,6 +22,7 @@ from thence.data.readings.windows import AGGREGATES
 from thence.data.stores.databases import Column, Database
 from thence.data.stores.sql_text import identifier, literal
 from thence.errors import ConfigError, nearest
+from thence.language.states import LARGEST_WHOLE, MOST_STATES
 
 __all__ = ["PUSHED", "Pushed", "bucket", "push_down"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from thence._base.display.percent import percent
 from thence.lab.experiments.claims import NO_VERDICT, Verdict
 from thence.lab.experiments.files import VARIANTS
 from thence.lab.experiments.samples import find_dataset_setup
@@ -132,7 +133,7 @@ def _tell_constants(results: Results) -> str:
     without = _means(results, "faithful", "Aerial wo-s", "zhang")
     if not static or min(static.values()) <= 0.5 or not all(zhang[n] < without.get(n, 0.0) for n in zhang):
         return ""
-    shares = ", ".join(f"{100 * share:.0f} % ({name_briefly(name)})" for name, share in static.items())
+    shares = ", ".join(f"{percent(share)} ({name_briefly(name)})" for name, share in static.items())
     return (
         "Support and coverage of Aerial come from constants. As described, most of its rules with semantics have a "
         f"static property as their consequent: {shares}. Such a property never changes, so the rules have high support "

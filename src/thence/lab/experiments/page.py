@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from thence._base.atomic import new_file
+from thence._base.display.html import text as escape
 from thence.lab.experiments.claims import Verdict
 from thence.lab.experiments.drawing import BACK, INK, LINE, SHADE, SOFT, render_pdf, render_svg
 from thence.lab.experiments.figures import build_picture

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from thence._base.display.percent import percent
 from thence._base.progress import Progress, silent
 from thence.data.graph.ontology import Ontology
 from thence.errors import ConfigError
@@ -237,5 +238,5 @@ def _add_report(rules: RuleSet, refined: RuleSet, steps: list[dict[str, Any]]) -
         "steps": steps,
     }
     counted = ", ".join(f"{step['step']} {step['after']:,}" for step in steps)
-    note = f"refined {len(rules):,} rules to {len(refined):,} ({100 * ratio:.3g} %): {counted}"
+    note = f"refined {len(rules):,} rules to {len(refined):,} ({percent(ratio, 'digits', 3)}): {counted}"
     return replace(refined, facts={**refined.facts, "refine": report}, notes=(*refined.notes, note))

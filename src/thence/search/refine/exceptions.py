@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from thence._base.display.percent import percent
 from thence.errors import ConfigError, MiningError
 from thence.statements.counting.by_place import PlaceCounts, count_by_place, find_lifted, name_places
 from thence.statements.counting.recount import counted_on
@@ -227,8 +228,8 @@ def _name_failures(counted: PlaceCounts, failing: Bools) -> str:
 
 def _percent(held: int, applied: int) -> str:
     """A confidence in percent, rounded down: one that is too low never looks as if it were enough."""
-    share = 100 * held // applied
-    return "below 1 %" if held and not share else f"{share} %"
+    text = percent(held / applied, "down")
+    return "below 1 %" if held and text == "0 %" else text
 
 
 def _failures(number: int, rules: RuleSet, counted: PlaceCounts, bound: float, min_rows: int) -> list[dict[str, Any]]:

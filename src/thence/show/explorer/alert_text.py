@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from thence._base.display.percent import percent
 from thence.show.explorer.schema import Alert
 from thence.statements.keys import is_key
 
@@ -78,7 +79,7 @@ def _evidence(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
     period = f" in the last {data['period']}" if isinstance(data.get("period"), str) else ""
     applied, violated, now = (_number(data.get(name)) for name in ("applied", "violated", "confidence_now"))
     if applied and violated is not None:
-        share = f" ({_percent(now)})" if now is not None else ""
+        share = f" ({percent(now, digits=1)})" if now is not None else ""
         yield f"It was right in {applied - violated:,.0f} of {applied:,.0f} cases{share}{period}."
     elif kind == "silent" and period:
         yield f"It did not apply{period}."
@@ -88,8 +89,8 @@ def _evidence(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
         yield f"Period: {data['period']}."
     mined, bound = _number(data.get("confidence_mined")), _number(data.get("bound"))
     if mined is not None:
-        asked = f"; the test asks for {_percent(bound)}" if bound is not None else ""
-        yield f"When it was mined, it was right in {_percent(mined)}{asked}."
+        asked = f"; the test asks for {percent(bound, digits=1)}" if bound is not None else ""
+        yield f"When it was mined, it was right in {percent(mined, digits=1)}{asked}."
     if (growth := _number(data.get("evidence"))) is not None:
         yield f"Evidence against it: a bet on violations has grown {growth:,.1f} times."
     if (score := _number(data.get("score"))) is not None:
@@ -108,10 +109,6 @@ def _evidence(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
 def _number(value: Any) -> float | None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if number and math.isfinite(value) else None
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"
 
 
 def _texts(value: Any) -> list[str]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from html import escape
 from importlib import resources
 from pathlib import Path
 
+from thence._base.display.html import text
 from thence._base.integrity.manifest import new_listed_file
 from thence.show.reports.schema import Report
 
@@ -51,7 +51,7 @@ def page_html(report: Report) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="generator" content="Thence">',
         '<meta name="color-scheme" content="light dark">',
-        f"<title>{_text(report['title'])}</title>",
+        f"<title>{text(report['title'])}</title>",
         f'<link rel="icon" href="data:image/svg+xml;base64,{icon}">',
         f"<style>{style}</style>",
         "</head>",
@@ -98,21 +98,16 @@ def _json(report: Report) -> str:
 
     A character that UTF-8 cannot encode (half of a pair) is written as an escape, which JSON reads back.
     """
-    text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _text(content: str) -> str:
-    """Return text for a place in HTML."""
-    return escape(content.encode("utf-8", "replace").decode("utf-8"))
+    content = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return content.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _plain(report: Report) -> str:
     """Return what a reader without scripts sees: the sentences worth knowing, as plain text."""
-    facts = "".join(f"<li>{_text(fact['sentence'])} ({_text(fact['figures'])})</li>" for fact in report["facts"])
+    facts = "".join(f"<li>{text(fact['sentence'])} ({text(fact['figures'])})</li>" for fact in report["facts"])
     count = report["mining"]["rules"]
     rules = f"{count:,} rule{'' if count == 1 else 's'}"
     return (
-        f"<h1>{_text(report['title'])}</h1><p>{rules}. The tables and charts of this page need JavaScript; "
+        f"<h1>{text(report['title'])}</h1><p>{rules}. The tables and charts of this page need JavaScript; "
         f"report.json has the same data.</p><ul>{facts}</ul>"
     )

@@ -37,6 +37,7 @@ __all__ = [
     "require_assurance",
     "share_interval",
     "student_quantile",
+    "wilson_bounds",
 ]
 
 STRETCHES = 64
@@ -144,14 +145,30 @@ def share_interval(share: Floats, rows: Floats, freedom: Floats, assurance: floa
         >>> print(low.round(3)[0], high.round(3)[0])
         0.839 0.94
     """
-    t = _quantiles(np.asarray(freedom, np.float64), assurance)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        square = t * t / rows
-        middle = share + square / 2
-        spread = np.sqrt(square * (share * (1 - share) + square / 4))
-        low, high = (middle - spread) / (1 + square), (middle + spread) / (1 + square)
+    low, high = wilson_bounds(share, rows, _quantiles(np.asarray(freedom, np.float64), assurance))
     known = rows >= _FEWEST_ROWS
-    return np.where(known, np.maximum(low, 0.0), np.nan), np.where(known, np.minimum(high, 1.0), np.nan)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def wilson_bounds(share: npt.ArrayLike, rows: npt.ArrayLike, quantile: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return Wilson's lower and upper bounds of shares.
+
+    Args:
+        share: The shares.
+        rows: The number of independent rows that each rests on.
+        quantile: How many standard errors the bounds are away.
+
+    Examples:
+        >>> [bound.round(3).tolist() for bound in wilson_bounds([0.9, 1.0], 100, 1.96)]
+        [[0.826, 0.963], [0.945, 1.0]]
+    """
+    p, n, z = (np.asarray(one, np.float64) for one in (share, rows, quantile))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square = z * z / n
+        middle = p + square / 2
+        spread = np.sqrt(square * (p * (1 - p) + square / 4))
+        low, high = (middle - spread) / (1 + square), (middle + spread) / (1 + square)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
 def effective_rows(counted: Stretches) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import PatternError
 from thence.language.patterns import Pattern
+from thence.statements.counting.assurance import wilson_bounds
 from thence.statements.laws.bands import Floats
 from thence.statements.laws.law import Law, Laws, PlaceCounts
 from thence.statements.laws.places import Bools, Clock, Ints, Places
@@ -232,8 +233,7 @@ def lower_bound(held: Ints, rows: Ints) -> float | None:
         variance = float(((held - p * rows) ** 2).sum()) * occupied / (occupied - 1) / n**2
         if variance > 0:
             effective = min(effective, max(p * (1 - p) / variance, 1.0))
-    square = _Z * _Z / effective
-    return max((p + square / 2 - math.sqrt(square * (p * (1 - p) + square / 4))) / (1 + square), 0.0)
+    return float(wilson_bounds(p, effective, _Z)[0])
 
 
 def count_law(law: Law, readings: WindowedReadings, system: System, *, fit_share: float = 0.6) -> Law:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from thence._base.display.percent import percent
 from thence.language.english import format_number, format_unit
 from thence.language.patterns import Pattern
 from thence.statements.laws.terms import Combination, Term
@@ -12,25 +12,9 @@ from thence.statements.laws.terms import Combination, Term
 if TYPE_CHECKING:
     from thence.statements.laws.law import Law
 
-__all__ = ["format_counts", "format_share", "format_statement", "format_term"]
+__all__ = ["format_counts", "format_statement", "format_term"]
 
 _MOST_NAMED = 3  # exceptions that a sentence names
-
-
-def format_share(share: float) -> str:
-    """Format a share as a percentage that is never rounded up: 0.99996 is not 100 %.
-
-    Args:
-        share: The share.
-
-    Examples:
-        >>> format_share(0.99996), format_share(1.0), format_share(0.5)
-        ('99.99 %', '100 %', '50 %')
-    """
-    if math.isnan(share):
-        return "no"
-    cut = math.floor(share * 10_000 + 1e-9) / 100
-    return f"{format_number(min(cut, 99.99) if share < 1 else 100.0)} %"
 
 
 def format_statement(law: Law) -> str:
@@ -172,15 +156,15 @@ def format_counts(law: Law) -> str:
     Args:
         law: The law.
     """
-    parts = [f"{format_share(law.share)} of {law.rows:,} rows"]
+    parts = [f"{percent(law.share, 'down', 2)} of {law.rows:,} rows"]
     if law.later_share == law.later_share:
-        parts[0] += f", {format_share(law.later_share)} of the later ones"
+        parts[0] += f", {percent(law.later_share, 'down', 2)} of the later ones"
     if law.apart:
         parts.append(f"{law.apart:,} rows with a value near 0 counted apart")
     parts.append(f"{law.places_held:,} of {law.places:,} place{'s' * (law.places != 1)}")
     broken = law.exceptions
     if broken:
-        named = ", ".join(f"{one.place} ({format_share(one.share)})" for one in broken[:_MOST_NAMED])
+        named = ", ".join(f"{one.place} ({percent(one.share, 'down', 2)})" for one in broken[:_MOST_NAMED])
         more = f" and {len(broken) - _MOST_NAMED:,} more" if len(broken) > _MOST_NAMED else ""
         parts.append(f"not at {named}{more}")
     return "; ".join(parts)

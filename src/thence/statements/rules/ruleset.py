@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence._base.display.plots import plot_rules
-from thence._base.display.rules import format_measure, format_percent, rule_html, rules_html
+from thence._base.display.rules import format_measure, rule_html, rules_html, spread_text
 from thence.errors import ConfigError, nearest, quote, require
 from thence.language.english import format_number, format_rule
 from thence.language.items import Item
@@ -688,7 +688,7 @@ class RuleSet:
             named = str(one.extras["where"][0]) if "where" in one.extras else ""
             told = self.rule(number).place.endswith(f" ({named})")  # the sentence begins with it
             named = f": {named}" if named not in ("", "nan") and not told else ""
-            spread = f" (at {format_percent(times)} of the times, in {format_percent(places)} of the places{named})"
+            spread = f" ({spread_text(times, places)}{named})"
         kept = one.places_text(0)
         # A few places that are named already need not be counted again.
         kept = f"; {kept}" if kept and not ((named or told) and kept.startswith("holds in all")) else ""

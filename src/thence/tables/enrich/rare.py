@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from thence._base.display.percent import percent
 from thence.language.time_names import TimeForm
 from thence.tables.blocks import Column
 from thence.tables.transactions import TransactionTable
@@ -33,7 +34,7 @@ def note_switches(table: TransactionTable) -> tuple[str, ...]:
     if not 0 < largest < COMMON:
         return ()
     return (
-        f"the most frequent switch is in {100 * largest:.2g} % of its rows: "
+        f"the most frequent switch is in {percent(largest, 'digits', 2)} of its rows: "
         "rules about switches need a min_support below that",
     )
 
