@@ -11,7 +11,6 @@ import resource
 import sys
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -369,17 +368,10 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
 
 def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None, device: str = "cpu") -> Numbers:
     """Count all rules with at most two antecedents, support 0.01 and confidence 0.8, without keeping them."""
-    from thence.search.exact.neighbourhoods import mine_near
     from thence.search.exact.search import mine_exact
     from thence.tables.bitmaps import bits
 
-    everywhere, nearby = mine_exact, mine_near
-    if device != "cpu":
-        from thence.search.exact.device_near import mine_near_on_device
-        from thence.search.exact.device_search import mine_on_device
-
-        everywhere = partial(mine_on_device, device=torch.device(device))
-        nearby = partial(mine_near_on_device, device=torch.device(device))
+    place = None if device == "cpu" else torch.device(device)
 
     def count(codes: NDArray[Any], near: Neighbours | None) -> int:
         bitmaps, present = bits.pack_codes(codes, cardinalities=[10] * codes.shape[1])
@@ -391,11 +383,7 @@ def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None, dev
             "min_support": "0.01",
             "min_confidence": "0.8",
         }
-        if near is None:
-            return sum(len(block) for block in everywhere(bitmaps, **wanted))
-        every = np.ones(len(bitmaps), bool)
-        allowed = {"near": near, "antecedent_ok": every, "consequent_ok": every, "max_rules": 1 << 60}
-        return sum(len(block) for block in nearby(bitmaps, **allowed, **wanted))
+        return sum(len(block) for block in mine_exact(bitmaps, near=near, device=place, **wanted))
 
     codes = plant(sensors, zones=zones)
     count(codes[:1000, :4], None)  # loads the compiled code

@@ -17,6 +17,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,6 @@ import numpy as np
 import torch
 from _record import Table, record
 
-from thence.search.exact.device_near import mine_near_on_device
-from thence.search.exact.device_search import mine_on_device
-from thence.search.exact.neighbourhoods import mine_near
 from thence.search.exact.search import RuleBlock, mine_exact
 from thence.search.neighbours import Neighbours
 from thence.tables.bitmaps.bits import pack_codes
@@ -114,29 +112,19 @@ def main() -> None:
         near = along_a_line(sensors, 4)
         both = sensors <= options.cpu_limit
 
-        def one(given: dict[str, Any] = given) -> Iterator[RuleBlock]:
-            return mine_on_device(device=device, max_antecedents=1, **given)
+        def search(given: dict[str, Any] = given, **options: Any) -> Callable[[], Iterator[RuleBlock]]:
+            return partial(mine_exact, **given, **options)
 
-        def own_one(given: dict[str, Any] = given) -> Iterator[RuleBlock]:
-            return mine_exact(max_antecedents=1, **given)
-
-        def local(given: dict[str, Any] = given, near: Neighbours = near) -> Iterator[RuleBlock]:
-            return mine_near_on_device(near=near, device=device, max_antecedents=2, **given)
-
-        def own_local(given: dict[str, Any] = given, near: Neighbours = near) -> Iterator[RuleBlock]:
-            return mine_near(near=near, max_antecedents=2, **given)
-
-        rows.append(compare("one antecedent, all pairs", sensors, own_one if both else None, one))
-        rows.append(compare("two antecedents within 4 hops", sensors, own_local if both else None, local))
-        if sensors <= 300:
-
-            def two(given: dict[str, Any] = given) -> Iterator[RuleBlock]:
-                return mine_on_device(device=device, max_antecedents=2, **given)
-
-            def own_two(given: dict[str, Any] = given) -> Iterator[RuleBlock]:
-                return mine_exact(max_antecedents=2, **given)
-
-            rows.append(compare("two antecedents, all pairs", sensors, own_two if sensors <= 100 else None, two))
+        for name, most, options_of, compared in (
+            ("one antecedent, all pairs", 1, {}, both),
+            ("two antecedents within 4 hops", 2, {"near": near}, both),
+            ("two antecedents, all pairs", 2, {}, sensors <= 100),
+        ):
+            if name.startswith("two antecedents, all") and sensors > 300:
+                continue
+            here = search(max_antecedents=most, **options_of)
+            there = search(max_antecedents=most, device=device, **options_of)
+            rows.append(compare(name, sensors, here if compared else None, there))
     if options.record:
         listed = tuple(
             tuple(row.get(key) for key in ("search", "sensors", "rules", "device_s", "cpu_s")) for row in rows

@@ -22,7 +22,7 @@ from thence.cli.app import app
 
 # The only modules that may fail with an error of Python's: parts of miners, which check for the package themselves.
 BEHIND_A_CHECK = (
-    *("thence.search.aerial.", "thence.search.exact.device_", "thence.lab.baselines.narm_search"),
+    *("thence.search.aerial.", "thence.search.exact.device", "thence.lab.baselines.narm_search"),
     *("thence.show.explorer.app", "thence.show.explorer.end_points", "thence.show.explorer.routing"),
 )
 # Arguments, and the extra that the message must name.

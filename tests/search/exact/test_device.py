@@ -17,15 +17,12 @@ from hypothesis import strategies as st
 import thence as th
 from tests.helpers.examples import examples
 from thence.errors import ConfigError
-from thence.search.exact.neighbourhoods import mine_near
 from thence.search.exact.search import RuleBlock, mine_exact
 from thence.search.neighbours import Neighbours
 from thence.tables.bitmaps.bits import pack_codes
 
 torch = pytest.importorskip("torch")
-device_bits = pytest.importorskip("thence.search.exact.device_bits")
-device_near = pytest.importorskip("thence.search.exact.device_near")
-device_search = pytest.importorskip("thence.search.exact.device_search")
+on_device = pytest.importorskip("thence.search.exact.device")
 
 CPU = torch.device("cpu")
 
@@ -33,9 +30,9 @@ CPU = torch.device("cpu")
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches so small that every table needs several."""
-    monkeypatch.setitem(device_search._CELLS, "cpu", 1 << 10)
-    monkeypatch.setitem(device_near._CELLS, "cpu", 1 << 12)
-    monkeypatch.setattr(device_near, "_PAIRS", 5)
+    monkeypatch.setitem(on_device._CELLS, "cpu", 1 << 10)
+    monkeypatch.setitem(on_device._NEAR_CELLS, "cpu", 1 << 12)
+    monkeypatch.setattr(on_device, "_PAIRS", 5)
 
 
 def flat(blocks: Iterable[RuleBlock]) -> list[Any]:
@@ -75,7 +72,7 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
 @settings(max_examples=examples(60))
 @given(searches())
 def test_a_device_finds_the_same_rules_in_the_same_order(search: dict[str, Any]) -> None:
-    assert flat(device_search.mine_on_device(device=CPU, **search)) == flat(mine_exact(**search))
+    assert flat(mine_exact(device=CPU, **search)) == flat(mine_exact(**search))
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -84,18 +81,16 @@ def test_a_device_finds_the_same_rules_in_the_same_order(search: dict[str, Any])
 def test_a_device_finds_the_same_rules_among_neighbours(search: dict[str, Any], seed: int) -> None:
     n_features = int(search["feature_of_item"][-1]) + 1
     near = Neighbours.of(np.random.default_rng(seed).random((n_features, n_features)) < 0.5)
-    assert flat(device_near.mine_near_on_device(near=near, device=CPU, **search)) == flat(
-        mine_near(near=near, **search)
-    )
+    assert flat(mine_exact(near=near, device=CPU, **search)) == flat(mine_exact(near=near, **search))
 
 
-def test_bitmaps_are_counted_in_stretches() -> None:
+def test_bitmaps_are_counted_in_chunks() -> None:
     rng = np.random.default_rng(3)
     words = rng.integers(0, 2**64, (40, 25), np.uint64)
     members = torch.tensor([[0, 7], [3, 39]])
-    parts = device_bits.DeviceBits(words, CPU, stretch_bytes=1)
-    assert len(list(parts.stretches())) > 1
-    found = device_bits.count_common(parts, members, parts).numpy()
+    parts = on_device.DeviceBits(words, CPU, chunk_bytes=1)
+    assert len(list(parts.chunks())) > 1
+    found = on_device.count_common(parts, members, parts).numpy()
     both = words[members.numpy()[:, 0]] & words[members.numpy()[:, 1]]
     assert (found == np.bitwise_count(both[:, None, :] & words[None, :, :]).sum(axis=2)).all()
 

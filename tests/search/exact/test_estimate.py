@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thence.search.exact.estimate as estimate
-import thence.search.exact.sampling as sampling
 from tests.helpers.examples import examples
 from tests.helpers.tables import factorised_tables, plain_tables
 from thence.errors import MiningError
@@ -87,7 +86,7 @@ def test_a_subtree_that_is_too_large_is_cut_and_the_number_is_not_called_exact(
 ) -> None:
     table = _correlated()
     monkeypatch.setattr(estimate, "_WORK", 1e-9)
-    monkeypatch.setattr(sampling, "_ROOM", 1)
+    monkeypatch.setattr(estimate, "_ROOM", 1)
     guess = estimate_rules(table, Exact(min_support=0.0, min_confidence=0.0, max_antecedents=3))
     assert not guess.exact
     assert guess.rules > 0

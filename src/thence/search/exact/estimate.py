@@ -1,23 +1,28 @@
 """How many rules the exact miner would find, before it searches, and settings with which it finds fewer.
 
-A sample of the search (``thence.search.exact.sampling``) gives the number for every higher minimum support too, since
-the rules with more support are among the rules found. Rules with one antecedent are all counted.
+The antecedents that begin with one item, or in a search among neighbours with one feature, are a subtree of the search.
+Subtrees in random order are searched in full, until a limit on the work; the number of rules per pair of frequent items
+in them, times all such pairs, is the estimate (a ratio estimator). If all subtrees fit, the number is exact. The sample
+gives the number for every higher minimum support too, since the rules with more support are among the rules found.
+Rules with one antecedent are all counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thence.errors import MiningError
 from thence.search.codes import require_codes
-from thence.search.exact.sampling import Sample, sample_near, sample_search
-from thence.search.exact.search import prepare_search
-from thence.search.neighbours import near_columns
+from thence.search.exact.kernels import SearchProblem
+from thence.search.exact.search import RuleBlock, Search, SearchInput
+from thence.search.neighbours import Neighbours, near_columns
 from thence.statements.rules.bounds import as_fraction
 from thence.tables.admissibility import item_masks, trivial_pairs, without_trivial
 from thence.tables.transactions import Block, TransactionTable
@@ -41,6 +46,18 @@ _PATIENCE = float(1 << 35)
 _FEW = 20
 # More rules than these need too much memory to suggest them.
 _MOST_RULES = 50_000_000
+# A sample has at least this many subtrees, or all.
+_LEAST_UNITS = 12
+# The most work of a sample, relative to its limit, whatever the number of its subtrees.
+_MOST = 4
+# Rules in the buffer of the search.
+_ROOM = 1 << 16
+# Writing a rule takes about as long as processing this many words.
+_WORDS_PER_RULE = 16
+
+_Keep = Callable[[NDArray[np.int32], NDArray[np.int32]], NDArray[np.bool_]]
+_Subtree = Iterator[tuple[RuleBlock | None, float]]
+"""The rules of a subtree, block by block, each with the words that were processed to find it."""
 
 
 @dataclass(frozen=True)
@@ -267,27 +284,177 @@ def _as_estimate(number: float, variance: float, *, exact: bool) -> RuleEstimate
 
 def _sample_block(
     table: TransactionTable, at: int, miner: Exact, lengths: Sequence[int], supports: Sequence[Fraction]
-) -> dict[int, Sample]:
+) -> dict[int, _Sample]:
     block = table.blocks[at]
-    inputs = search_input(miner, block)
     trivial = trivial_pairs(block)
     keep = None if trivial is None else (lambda left, right: without_trivial(left, right, trivial))
-    bounds: dict[str, Any] = {"min_support": miner.min_support, "min_confidence": miner.min_confidence}
-    out: dict[int, Sample] = {}
-    problem = None
+    near = None if miner.near is None else near_columns(miner.near, at, len(block.columns))
+    given = SearchInput.of(
+        **search_input(miner, block),
+        min_support=miner.min_support,
+        min_confidence=miner.min_confidence,
+        max_antecedents=max(lengths),
+    )
+    problem = given.problem() if near is None else None
+    out: dict[int, _Sample] = {}
     for length in lengths:
         limit = _ALL_PAIRS if length == 1 else _WORK / len(table.blocks)
-        if miner.near is not None:
-            near = near_columns(miner.near, at, len(block.columns))
-            searched = {**inputs, **bounds, "max_antecedents": length}
-            out[length] = sample_near(near=near, supports=supports, limit=limit, keep=keep, **searched)
-            continue
-        if problem is None:
-            problem = prepare_search(**inputs, **bounds, max_antecedents=max(lengths), threads=None)
-        # What was prepared for longer antecedents holds for shorter ones: it bounds more missing rows than necessary.
-        problem = problem._replace(max_antecedents=length)
-        out[length] = sample_search(problem, supports=supports, limit=limit, keep=keep)
+        search: Callable[[int], _Subtree]
+        if problem is not None:
+            # What was prepared for longer antecedents holds for shorter ones: it bounds more missing rows than needed.
+            problem = problem._replace(max_antecedents=length)
+            weights, search = _subtree_sizes(problem), _search_items(problem, 2 * _MOST * limit)
+        else:
+            assert near is not None
+            later = (near.starts[1:] - near.first_later).astype(np.float64)
+            weights, search = later**length, _search_features(replace(given, max_antecedents=length), near, later)
+        out[length] = _sample(weights, search, supports=supports, limit=limit, keep=keep)
     return out
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Rules per subtree of a search, for several minimum supports.
+
+    Args:
+        weights: Expected size of each subtree that was searched.
+        counts: Its rules that reach each minimum support: subtrees × supports.
+        total_weight: Expected size of all subtrees.
+        n_units: Number of all subtrees.
+        words: Number of words processed in the subtrees that were searched.
+        cut: Whether the search of a subtree was ended before it was complete, so that the estimate is too low.
+    """
+
+    weights: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    total_weight: float
+    n_units: int
+    words: float = 0.0
+    cut: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether every subtree was searched."""
+        return len(self.weights) == self.n_units and not self.cut
+
+    @property
+    def total_words(self) -> float:
+        """Estimated number of words that the whole search processes."""
+        return self.words if self.exact else self.words * self.total_weight / max(float(self.weights.sum()), 1.0)
+
+    def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Estimate the number of rules for each minimum support, and the variance of the estimate."""
+        found = self.counts.sum(axis=0)
+        if self.exact:
+            return found, np.zeros_like(found)
+        sampled = len(self.weights)
+        ratio = found / self.weights.sum()
+        residuals = self.counts - self.weights[:, None] * ratio
+        spread = (residuals**2).sum(axis=0) / max(sampled - 1, 1)
+        share = sampled / self.n_units
+        scale = self.total_weight / self.weights.sum() * sampled
+        return ratio * self.total_weight, scale**2 * (1 - share) * spread / sampled
+
+
+def _sample(
+    weights: NDArray[np.float64],
+    search: Callable[[int], _Subtree],
+    *,
+    supports: Sequence[Fraction],
+    limit: float,
+    keep: _Keep | None,
+) -> _Sample:
+    """Search some subtrees, in random order.
+
+    Args:
+        weights: Expected size of each subtree.
+        search: Searches the subtree of a number.
+        supports: Minimum supports for which rules are counted, none below that of the search.
+        limit: Number of words to process.
+        keep: Which rules count, given antecedents and consequents; all by default.
+    """
+    units = np.flatnonzero(weights > 0)
+    order = np.random.default_rng(0).permutation(units)
+    rows: list[NDArray[np.float64]] = []
+    work, cut = 0.0, False
+    for first in order.tolist():
+        if work > limit and (len(rows) >= _LEAST_UNITS or work > _MOST * limit):
+            break
+        row = np.zeros(len(supports))
+        for block, words in search(first):
+            if block is None:
+                cut = True
+                break
+            row += _count_by_support(block, supports, keep)
+            work += len(block) * _WORDS_PER_RULE + words
+        rows.append(row)
+    return _Sample(
+        weights[order[: len(rows)]],
+        np.array(rows).reshape(len(rows), len(supports)),
+        float(weights[units].sum()),
+        len(units),
+        work,
+        cut,
+    )
+
+
+def _search_items(problem: SearchProblem, most: float) -> Callable[[int], _Subtree]:
+    """Return a search for the rules that begin with an item, which ends early once all together took ``most`` work."""
+    search, never = Search(problem, min(_ROOM, max(len(problem.name) ** 2, 1))), threading.Event()
+    work = 0.0
+
+    def subtree(first: int) -> _Subtree:
+        nonlocal work
+        search.begin(first, first + 1)
+        while not search.finished:
+            if work >= most:
+                yield None, 0.0
+                return
+            before = search.processed
+            block = RuleBlock(*search.advance(never), progress=0.0)
+            words = search.processed - before
+            work += len(block) * _WORDS_PER_RULE + words
+            yield block, words
+
+    return subtree
+
+
+def _search_features(given: SearchInput, near: Neighbours, later: NDArray[np.float64]) -> Callable[[int], _Subtree]:
+    """Return a search for the rules whose first feature is given."""
+    nothing = RuleBlock(np.zeros((0, 1), np.int32), np.zeros(0, np.int32), np.zeros((0, 4), np.int64), progress=0.0)
+
+    def subtree(first: int) -> _Subtree:
+        yield nothing, float(later[first]) ** 2 * given.bitmaps.shape[1]
+        for block in given.around(first, near):
+            yield block, 0.0
+
+    return subtree
+
+
+def _subtree_sizes(problem: SearchProblem) -> NDArray[np.float64]:
+    """The number of antecedents that may begin with each item: pairs of frequent items, to the power of the levels."""
+    n_items, may_lead = len(problem.name), problem.antecedent_ok
+    if not n_items:
+        return np.zeros(0)
+    if len(problem.pairs):
+        worst = int(problem.top_missing[min(problem.max_antecedents + 1, len(problem.top_missing) - 1)])
+        least_n = max(problem.n_complete, problem.n_rows - worst)
+        floor = max(1, -(-problem.support_p * least_n // problem.support_q))
+        later = np.fromiter(_count_later(problem, floor), np.float64, n_items)
+    else:
+        later = np.cumsum(may_lead[::-1])[::-1].astype(np.float64)
+    return np.where(may_lead, (1.0 + later) ** (problem.max_antecedents - 1), 0.0)
+
+
+def _count_later(problem: SearchProblem, floor: int) -> Iterator[int]:
+    for item in range(len(problem.name)):
+        yield int(np.count_nonzero((problem.pairs[item, item:] >= floor) & problem.antecedent_ok[item:]))
+
+
+def _count_by_support(block: RuleBlock, supports: Sequence[Fraction], keep: _Keep | None) -> NDArray[np.float64]:
+    counts = block.counts if keep is None else block.counts[keep(block.antecedents, block.consequents)]
+    n, both = counts[:, 0], counts[:, 3]
+    return np.array([np.count_nonzero(both * s.denominator >= n * s.numerator) for s in supports], np.float64)
 
 
 def _in_words(number: int, *, exact: bool) -> str:

@@ -6,14 +6,12 @@ bitmaps of all embeddings of a lifted table are concatenated, up to a limit on m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from thence._base.cluster.executors import Executor
 from thence._base.progress import FIRST_RUN, Progress, silent
@@ -24,9 +22,7 @@ from thence.search.base import BaseMiner
 from thence.search.codes import require_codes
 from thence.search.exact.estimate import require_room, search_input, suggest_settings
 from thence.search.exact.kernels import continue_search, count_pairs_of
-from thence.search.exact.neighbourhoods import mine_near
 from thence.search.exact.search import RuleBlock, mine_exact
-from thence.search.exact.spread import spread_exact, spread_near
 from thence.search.neighbours import near_columns
 from thence.search.torch_runtime import find_device, is_on_cpu, require_device, require_torch
 from thence.statements.counting.recount import recount
@@ -173,27 +169,18 @@ class Exact(BaseMiner):
             4
         """
         require_codes(table, self.name)
-        bounds = {"min_support": self.min_support, "min_confidence": self.min_confidence, "max_rules": self.max_rules}
-        for at, block in enumerate(table.blocks):
-            trivial = trivial_pairs(block)
-            search = self._search(at, len(block.columns), None)
-            with closing(search(**search_input(self, block), **bounds, max_antecedents=self.max_antecedents)) as pieces:
-                for piece in pieces:
-                    yield piece if trivial is None else _nontrivial(piece, trivial)
+        for at in range(len(table.blocks)):
+            yield from self._search(table, at, self.max_rules, None)
 
     def _mine_block(
         self, table: TransactionTable, at: int, room: int, progress: Progress, executor: Executor | None
     ) -> RuleSet:
         block = table.blocks[at]
-        inputs = search_input(self, block)
         found: list[RuleBlock] = []
         notes: list[str] = []
         ending = Ending.COMPLETE
         # The rules of earlier blocks were within the limit, or the question was asked there.
         unasked = self.on_limit == "raise" and self.max_rules - room <= self.max_rules * _ASK_AFTER
-        trivial = trivial_pairs(block)
-        search = self._search(at, len(block.columns), executor)
-        bounds = {"min_support": self.min_support, "min_confidence": self.min_confidence, "max_rules": room}
         label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
         n_rules = 0
         try:
@@ -201,9 +188,9 @@ class Exact(BaseMiner):
                 continue_search if self.max_antecedents > 1 else count_pairs_of
             ):
                 progress(label, 0.0, 1.0, FIRST_RUN)
-            with closing(search(**inputs, **bounds, max_antecedents=self.max_antecedents)) as pieces:
+            with closing(self._search(table, at, room, executor)) as pieces:
                 for piece in pieces:
-                    found.append(piece if trivial is None else _nontrivial(piece, trivial))
+                    found.append(piece)
                     n_rules += len(found[-1])
                     if unasked and self.max_rules - room + n_rules > self.max_rules * _ASK_AFTER:
                         # Few searches come that far, so that most need no estimate.
@@ -224,7 +211,7 @@ class Exact(BaseMiner):
         consequents = np.concatenate([p.consequents for p in found]) if found else np.zeros(0, np.int32)
         counts = np.concatenate([p.counts for p in found]) if found else np.zeros((0, 4), np.int64)
         # A lifted block is recounted, because its rules also need their supports over frames and embeddings.
-        own = None if block.is_lifted else Counts.from_matrix(counts, n_rows=inputs["n_rows"])
+        own = None if block.is_lifted else Counts.from_matrix(counts, n_rows=block.n_rows)
         rules = recount(
             antecedents,
             consequents,
@@ -237,23 +224,29 @@ class Exact(BaseMiner):
         )
         return replace(rules, ending=ending)
 
-    def _search(self, at: int, n_columns: int, executor: Executor | None) -> Callable[..., Generator[RuleBlock]]:
-        """The search for the rules of a block, where it was asked for."""
-        near = None if self.near is None else near_columns(self.near, at, n_columns)
-        if executor is not None and not executor.is_local:
-            if near is None:
-                return partial(spread_exact, executor=executor)
-            return partial(spread_near, executor=executor, near=near)
-        if is_on_cpu(self.device):
-            return mine_exact if near is None else partial(mine_near, near=near)
-        require_torch(extra="aerial")
-        from thence.search.exact.device_near import mine_near_on_device
-        from thence.search.exact.device_search import mine_on_device
-
-        device = find_device(self.device)
-        if near is None:
-            return partial(mine_on_device, device=device)
-        return partial(mine_near_on_device, near=near, device=device)
+    def _search(self, table: TransactionTable, at: int, room: int, executor: Executor | None) -> Generator[RuleBlock]:
+        """Search a block of the table for at most ``room`` rules; those that hold by definition are left out."""
+        block = table.blocks[at]
+        trivial = trivial_pairs(block)
+        device = None
+        if not is_on_cpu(self.device):
+            require_torch(extra="aerial")
+            device = find_device(self.device)
+        pieces = mine_exact(
+            **search_input(self, block),
+            max_antecedents=self.max_antecedents,
+            min_support=self.min_support,
+            min_confidence=self.min_confidence,
+            near=None if self.near is None else near_columns(self.near, at, len(block.columns)),
+            executor=executor,
+            device=device,
+            max_rules=room,
+        )
+        with closing(pieces):
+            for piece in pieces:
+                if trivial is not None:
+                    piece = piece.select(without_trivial(piece.antecedents, piece.consequents, trivial))
+                yield piece
 
     def _why_empty(self, table: TransactionTable) -> list[str]:
         reasons = [*table.notes]
@@ -277,8 +270,3 @@ class Exact(BaseMiner):
                 "lower one of them"
             )
         return reasons
-
-
-def _nontrivial(piece: RuleBlock, pairs: npt.NDArray[np.bool_]) -> RuleBlock:
-    keep = without_trivial(piece.antecedents, piece.consequents, pairs)
-    return RuleBlock(piece.antecedents[keep], piece.consequents[keep], piece.counts[keep], piece.progress, piece.capped)
