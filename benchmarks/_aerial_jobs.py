@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from thence.search.aerial.autoencoder import Autoencoder, Layout, initialise
-from thence.search.aerial.corruption import draw_visible_features, find_visible_items
 from thence.search.aerial.extraction import RuleArrays, extract_itemsets, extract_rules, extract_top_rules
 from thence.search.aerial.settings import SearchSettings, TrainingSettings
-from thence.search.aerial.training import train
+from thence.search.aerial.training import draw_visible_features, find_visible_items, train
 from thence.search.neighbours import Neighbours
 
 Numbers = dict[str, Any]
@@ -146,12 +145,27 @@ def as_frame(codes: NDArray[Any]) -> Any:
     return pd.DataFrame({f"f{at:04d}": np.strings.zfill(codes[:, at].astype(str), 2) for at in range(codes.shape[1])})
 
 
-def train_and_save(*, sensors: int, model: str, tables: str, device: str) -> Numbers:
-    from thence.search.aerial.storage import save
+def save_network(network: Autoencoder, folder: Path) -> None:
+    """Write a network to a folder, as the model of a table whose features are numbers."""
+    from thence.search.aerial.model import AerialModel, BlockModel
 
+    names = tuple(map(str, range(network.layout.n_features)))
+    AerialModel((BlockModel(np.arange(len(names)), names, network, 0.0, 0, meanings=names),)).save(folder)
+
+
+def load_network(folder: Path) -> Autoencoder:
+    """Read a network that ``save_network`` wrote."""
+    from thence.search.aerial.model import AerialModel
+
+    (block,) = AerialModel.load(folder).blocks
+    assert block.network is not None
+    return block.network
+
+
+def train_and_save(*, sensors: int, model: str, tables: str, device: str) -> Numbers:
     codes, cardinalities = hanoi(sensors, Path(tables))
     result = train(codes, cardinalities=cardinalities, settings=TrainingSettings(device=device))
-    save(result.model, Path(model))
+    save_network(result.model, Path(model))
     return {"loss": result.loss}
 
 
@@ -161,13 +175,11 @@ def compare(*, model: str, similarity: float, folder: str, side: str) -> Numbers
     pyaerial does not have the gate of Algorithm 1. For that comparison, its rules of all queries are filtered by the
     gate here, with the dense network in double precision.
     """
-    from thence.search.aerial.storage import load
-
     with np.load(Path(folder) / f"{side}-cpu.npz") as ours:
         mine = ours["rules"]
     with np.load(Path(folder) / f"{'all' if side == 'gated' else side}-peer.npz") as peer:
         theirs = peer["rules"]
-    network = load(Path(model)).to("cpu", torch.float64)
+    network = load_network(Path(model)).to("cpu", torch.float64)
     gates = {"gated": _weakest, "mutual": _mutual}
     if side == "gated":
         left, number = np.unique(theirs[:, :2], axis=0, return_inverse=True)
@@ -218,16 +230,14 @@ def _mutual(network: Autoencoder, antecedents: NDArray[np.int64]) -> NDArray[np.
 
 
 def extract_ours(
-    *, model: str, similarity: float, gate: float, gate_by: str, name: str, folder: str, device: str, repeat: int
+    *, model: str, similarity: float, gate: float, search: str, name: str, folder: str, device: str, repeat: int
 ) -> Numbers:
-    from thence.search.aerial.storage import load
-
-    network = load(Path(model)).to(device)
-    search = SearchSettings(gate=gate, consequent=similarity, gate_by=gate_by)  # type: ignore[arg-type]
+    network = load_network(Path(model)).to(device)
+    wanted = SearchSettings(gate=gate, consequent=similarity, search=search)  # type: ignore[arg-type]
     times, asked = [], [0]
     for _ in range(repeat):
         start = Start.now(device)
-        chunks = list(extract_rules(network, search=search, progress=lambda done, total: asked.append(done)))
+        chunks = list(extract_rules(network, search=wanted, progress=lambda done, total: asked.append(done)))
         times.append(start.passed(device))
     high = peak_mb(device)
     rules = RuleArrays.concat(chunks, max_antecedents=2)
@@ -240,17 +250,17 @@ def ways_to_search(*, sensors: int, antecedents: int, tables: str, device: str) 
     codes, cardinalities = hanoi(sensors, Path(tables))
     network = train(codes, cardinalities=cardinalities, settings=TrainingSettings(device=device)).model
     found: Numbers = {}
-    ways: Numbers = {"full": {"search": "full"}, "grow": {"search": "grow"}, "mutual": {"gate_by": "mutual"}}
-    for kind, way in ways.items():
+    for kind in ("full", "grow", "mutual"):
         asked = [0]
-        search = SearchSettings(max_antecedents=antecedents, **way)
+        search = SearchSettings(max_antecedents=antecedents, search=kind)
         start = Start.now(device)
         rules = 0
         for chunk in extract_rules(network, search=search, progress=lambda done, _, asked=asked: asked.append(done)):
             rules += len(chunk)
         took = start.passed(device)
         if kind == "mutual":  # checks all combinations, but queries the network only for single items and what passed
-            larger = sum(int((chunk.items[:, 1] >= 0).sum()) for chunk in extract_itemsets(network, search=search))
+            passed = extract_itemsets(network, search=search)
+            larger = sum(len(batch.items) for batch in passed if batch.items.shape[1] > 1)
             asked.append(network.layout.n_items + larger)
         found[kind] = {**took, "rules": rules, "queries": asked[-1]}
     return found
@@ -268,10 +278,8 @@ def same_rules(*, folder: str, names: list[str]) -> Numbers:
 def extract_pyaerial(
     *, model: str, similarity: float, folder: str, sensors: int, tables: str, frequency: float, name: str, repeat: int
 ) -> Numbers:
-    from thence.search.aerial.storage import load
-
     codes, _ = hanoi(sensors, Path(tables))
-    peer = pyaerial_network(load(Path(model)), codes)
+    peer = pyaerial_network(load_network(Path(model)), codes)
     times = []
     for _ in range(repeat):
         start = Start.now()
@@ -394,7 +402,7 @@ def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None, dev
 
 
 def aerial_plant(
-    *, sensors: int, zones: int | None, hops: int | None, device: str, gate_by: str, keep: int | None
+    *, sensors: int, zones: int | None, hops: int | None, device: str, search: str, keep: int | None
 ) -> Numbers:
     """Train and extract on the synthetic plant, with all pairs of items or pairs within ``hops``.
 
@@ -409,16 +417,16 @@ def aerial_plant(
     settings = TrainingSettings(device=device)
     result = train(codes, cardinalities=[10] * sensors, settings=settings, neighbours=near)
     trained = start.passed(device)["seconds"]
-    asked, search = [0], SearchSettings(neighbours=near, gate_by=gate_by)  # type: ignore[arg-type]
+    asked, wanted = [0], SearchSettings(neighbours=near, search=search)  # type: ignore[arg-type]
 
     def note(done: int, total: int) -> None:
         asked[0] = done
 
     if keep is None:
         rules = RuleArrays.empty(2)
-        found = sum(len(chunk) for chunk in extract_rules(result.model, search=search, progress=note))
+        found = sum(len(chunk) for chunk in extract_rules(result.model, search=wanted, progress=note))
     else:
-        rules = extract_top_rules(result.model, k=keep, search=search, progress=note)
+        rules = extract_top_rules(result.model, k=keep, search=wanted, progress=note)
         found = len(rules)
     took = start.passed(device)
     return {

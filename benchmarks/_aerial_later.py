@@ -97,7 +97,7 @@ def _contenders(codes: NDArray[np.int8], cardinalities: list[int], seed: int) ->
     ours = train_ours(codes, cardinalities, TrainingSettings(seed=seed))
     found: Kept = {OURS: (search_ours(ours, TAU), "aerial"), OURS_UNSURE: (search_ours(ours, TAU), "counted")}
     for frequency in FREQUENCIES:
-        found[MUTUAL[frequency]] = (search_ours(ours, frequency, gate_by="mutual"), "aerial")
+        found[MUTUAL[frequency]] = (search_ours(ours, frequency, search="mutual"), "aerial")
     for network, (layers, epochs) in NETWORKS.items():
         peer = train_peer(codes, seed, layers, epochs)
         for frequency in FREQUENCIES:

@@ -78,7 +78,7 @@ def _frames(folder: Path | None) -> dict[str, Any]:
 
 def _run(frame: Any, seed: int) -> dict[str, Measures]:
     table = th.TransactionTable.from_frame(frame)
-    mutual = th.Aerial(similarity=FREQUENCY, consequent_similarity=CONFIDENCE, gate_by="mutual", seed=seed)
+    mutual = th.Aerial(similarity=FREQUENCY, consequent_similarity=CONFIDENCE, search="mutual", seed=seed)
     torch.manual_seed(seed)
     peer = pyaerial("model").train(frame, epochs=EPOCHS, show_progress=False, device="cpu")
     return {

@@ -92,12 +92,12 @@ def _hanoi(seeds: range, folder: Path) -> tuple[dict[str, list[Judged]], dict[st
         ours = train_ours(codes, cardinalities, TrainingSettings(seed=seed))
         for frequency in FREQUENCIES:
             note(PEERS[frequency], search_peer(peer, frequency), "pyaerial")
-            note(MUTUAL[frequency], search_ours(ours, frequency, gate_by="mutual"), "aerial")
+            note(MUTUAL[frequency], search_ours(ours, frequency, search="mutual"), "aerial")
         note(OURS, search_ours(ours, TAU), "aerial")
         note(OURS_UNSURE, search_ours(ours, TAU), "counted")
         note(OURS_BOTH, search_ours(ours, TAU), "both ways")
         note(OURS_LOW, search_ours(ours, 0.01), "aerial")
-        note(OURS_BEST, search_ours(ours, TAU, gate_by="mutual", k=BEST), "aerial")
+        note(OURS_BEST, search_ours(ours, TAU, search="mutual", k=BEST), "aerial")
         for frequency in (0.01, TAU):
             note(f"{PEERS[frequency]}, then th.assured", search_peer(peer, frequency), "aerial")
         note(f"{NAMED}, all_confidence {TAU}", search_peer(peer, 0.01), "both ways")
@@ -146,7 +146,7 @@ def _untuned(name: str, seeds: range, folder: Path) -> tuple[str, dict[str, list
     rows[OURS_UNSURE] = [scale.judge(search_ours(model, TAU), "counted") for model in ours]
     rows[OURS_BOTH] = [scale.judge(search_ours(model, TAU), "both ways") for model in ours]
     for frequency in FREQUENCIES:
-        found = [search_ours(model, frequency, gate_by="mutual") for model in ours]
+        found = [search_ours(model, frequency, search="mutual") for model in ours]
         rows[MUTUAL[frequency]] = [scale.judge(one, "aerial") for one in found]
         rows[PEERS[frequency]] = [scale.judge(search_peer(peer, frequency), "pyaerial") for peer in peers]
     for title, values in list(rows.items())[2:]:
@@ -192,8 +192,8 @@ def _check_public(table: th.TransactionTable, peer: Any, rows: dict[str, list[Ju
     """Fail if the numbers of returned rules differ from those of the public calls."""
     rules = th.Aerial(seed=0).mine(table)
     ours, both = len(rules), len(rules.filter(min_all_confidence=TAU))
-    best = len(th.Aerial(seed=0, gate_by="mutual", top_k=BEST).mine(table))
-    mutual = len(th.Aerial(seed=0, gate_by="mutual").mine(table))
+    best = len(th.Aerial(seed=0, search="mutual", top_k=BEST).mine(table))
+    mutual = len(th.Aerial(seed=0, search="mutual").mine(table))
     theirs = pyaerial("rule_extraction").generate_rules(peer, min_rule_frequency=0.01, min_rule_strength=TAU)["rules"]
     expected = tuple(rows[name][0].returned for name in (OURS, OURS_BOTH, OURS_BEST, MUTUAL[TAU], NAMED))
     found = (ours, both, best, mutual, len(theirs))
@@ -341,12 +341,12 @@ def train_ours(codes: NDArray[Any], cardinalities: list[int], settings: Training
     return train(codes, cardinalities=cardinalities, settings=settings).model
 
 
-def search_ours(model: Autoencoder, gate: float, *, gate_by: str = "marked", k: int | None = None) -> Found:
-    search = SearchSettings(gate=gate, consequent=TAU, gate_by=gate_by)  # type: ignore[arg-type]
+def search_ours(model: Autoencoder, gate: float, *, search: str = "full", k: int | None = None) -> Found:
+    wanted = SearchSettings(gate=gate, consequent=TAU, search=search)  # type: ignore[arg-type]
     if k is None:
-        rules = RuleArrays.concat(extract_rules(model, search=search), max_antecedents=2)
+        rules = RuleArrays.concat(extract_rules(model, search=wanted), max_antecedents=2)
     else:
-        rules = extract_top_rules(model, k=k, search=search)
+        rules = extract_top_rules(model, k=k, search=wanted)
     return np.column_stack([rules.antecedents, rules.consequents]).astype(np.int64)
 
 

@@ -122,12 +122,12 @@ def _extraction(options: argparse.Namespace, sensors: int, place: str) -> list[t
     model = str(Path(place) / "model")
     measured("train_and_save", sensors=sensors, model=model, tables=options.tables, device=options.device)
     common = {"model": model, "similarity": TAU, "folder": place}
-    searches = {"gated": (TAU, "marked"), "all": (0.0, "marked"), "mutual": (TAU, "mutual")}
+    searches = {"gated": (TAU, "full"), "all": (0.0, "full"), "mutual": (TAU, "mutual")}
 
     def extract(name: str, device: str, repeat: int) -> dict[str, Any]:
-        gate, gate_by = searches[name]
+        gate, search = searches[name]
         stored = f"{name}-{device}.npz"
-        return measured("extract_ours", **common, gate=gate, gate_by=gate_by, name=stored, device=device, repeat=repeat)
+        return measured("extract_ours", **common, gate=gate, search=search, name=stored, device=device, repeat=repeat)
 
     ours = {name: extract(name, options.device, 3) for name in searches}
     peers: dict[str, dict[str, Any]] = {}
@@ -200,7 +200,7 @@ def search(options: argparse.Namespace) -> None:
     say()
 
 
-WAYS = {"full": '`search="full"`', "grow": '`search="grow"`', "mutual": '`gate_by="mutual"`'}
+WAYS = {"full": '`search="full"`', "grow": '`search="grow"`', "mutual": '`search="mutual"`'}
 
 
 def training(options: argparse.Namespace) -> None:
@@ -326,7 +326,7 @@ CROSSOVER = (
     ("search", ",.2f"),
     ("processor seconds", ",.2f"),
 )
-GATES = {"Aerial, mutual gate": "mutual", "Aerial, paper's gate": "marked"}
+GATES = {"Aerial, mutual gate": "mutual", "Aerial, paper's gate": "full"}
 
 
 def crossover(options: argparse.Namespace) -> None:
@@ -348,7 +348,7 @@ def crossover(options: argparse.Namespace) -> None:
             if name == "Exact":
                 found = measured("exact_plant", sensors=sensors, zones=ZONES, device=options.device)
             else:
-                where = {"device": options.device, "gate_by": GATES[name]}
+                where = {"device": options.device, "search": GATES[name]}
                 found = measured("aerial_plant", sensors=sensors, zones=ZONES, hops=None, keep=KEPT, **where)
             last[name] = found.get("processor", float("inf"))
             if "failed" in found:
@@ -417,7 +417,7 @@ def scale(options: argparse.Namespace) -> None:
     say("rules kept; 'confidence' is the exact mean of the 2,000 most probable; 'exact' is Exact with the same pairs")
     heads = ("train s", "extract s", "loss", "rules", "confidence", "MB", "exact s")
     say(f"{'sensors':>8}{'queries':>13}" + "".join(f"{head:>11}" for head in heads))
-    points, where = [], {"device": options.device, "gate_by": options.gate_by}
+    points, where = [], {"device": options.device, "search": options.search}
     rows: list[tuple[Any, ...]] = []
     for sensors in (100, 200) if options.quick else (250, 500, 1000, 2000, *((4000,) if cuda else ())):
         found = measured("aerial_plant", sensors=sensors, zones=None, hops=8, keep=KEPT, **where)
@@ -459,7 +459,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--gate-by", choices=("marked", "mutual"), default="marked", help="of scale")
+    parser.add_argument("--search", choices=("full", "mutual"), default="full", help="of scale")
     parser.add_argument("--tables", default=str(Path(tempfile.gettempdir()) / "thence-benchmark-tables"))
     parser.add_argument("--limit", type=float, default=300.0, help="of crossover: processor seconds of the last size")
     parser.add_argument("--sizes", type=int, nargs="+", help="of job and crossover: numbers of sensors")

@@ -50,7 +50,7 @@ EXTRAS: dict[str, set[str]] = {
 OPTIONAL = set().union(*EXTRAS.values())
 # These modules are imported after ``require`` was called.
 IMPORTED_LATER = {
-    "torch": ("search/aerial/", "search/exact/device_", "lab/baselines/arm_ae.py", "search/torch_runtime.py"),
+    "torch": ("search/aerial/", "search/exact/device", "lab/baselines/arm_ae.py", "search/torch_runtime.py"),
     "safetensors": ("search/aerial/storage.py",),
     "niapy": ("lab/baselines/narm_search.py",),
     "ray": ("_base/cluster/ray_executor.py",),

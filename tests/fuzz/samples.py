@@ -267,8 +267,8 @@ def repeat() -> bytes:
 @cache
 def model_folder() -> Files:
     """Return the files of a trained network."""
+    from tests.search.aerial.networks import save
     from thence.search.aerial.autoencoder import initialise
-    from thence.search.aerial.storage import save
 
     with TemporaryDirectory() as folder:
         save(initialise([2, 3], widths=(4, 2), seed=1), Path(folder))

@@ -276,9 +276,9 @@ def _read_repeat(folder: Path) -> None:
 
 
 def _read_model(folder: Path) -> None:
-    from thence.search.aerial.storage import load
+    from thence.search.aerial.model import AerialModel
 
-    repr(load(folder).widths)
+    repr(AerialModel.load(folder).loss)
 
 
 class CommandFailedError(Exception):

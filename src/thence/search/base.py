@@ -9,7 +9,7 @@ the rest).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import fields, is_dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkab
 from thence._base.cluster.executors import Executor
 from thence._base.progress import Progress, silent
 from thence._base.settings.registry import Registry
-from thence._base.settings.typed import check_types
+from thence._base.settings.typed import check_settings
 from thence.errors import ConfigError, nearest
-from thence.language.constraints import Constraint, Where, is_constraint
+from thence.language.constraints import Constraint, is_constraint, prepare_constraint
 from thence.search.neighbours import require_near
+from thence.search.torch_runtime import require_device
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.locality import within_hops
 from thence.tables.transactions import TransactionTable
@@ -135,6 +136,22 @@ class BaseMiner(ABC):
         consequent = None
         denominator = "present"
         near = None
+
+    def __post_init__(self) -> None:
+        """Check the settings: their declared types and ranges, and those that mean the same in every miner."""
+        if not is_dataclass(self):
+            return
+        check_settings(self)
+        # Any other word would be taken for the first, and the counts would not be those asked for.
+        if self.denominator not in DENOMINATORS:
+            raise ConfigError(f"unknown denominator {self.denominator!r}", hint="'present' or 'all'")
+        require_device(getattr(self, "device", "cpu"))
+        require_near(self.near)
+        for side in ("antecedent", "consequent"):
+            try:
+                object.__setattr__(self, side, prepare_constraint(getattr(self, side)))
+            except ConfigError as error:
+                raise ConfigError(f"'{side}': {error.message}", hint=error.hint) from None
 
     @property
     def label(self) -> str:
@@ -317,7 +334,6 @@ def make_miner(miner: str | type | Miner, **settings: Any) -> Miner:
             raise ConfigError("settings need a miner's name or class, not an instance")
         made: Miner = chosen
         return made
-    _check_settings(chosen, settings)
     name = getattr(chosen, "name", chosen.__name__)
     try:
         made = chosen(**settings)
@@ -331,30 +347,3 @@ def make_miner(miner: str | type | Miner, **settings: Any) -> Miner:
             hint=nearest(unknown, accepted) or "settings are: " + ", ".join(accepted),
         ) from error
     return made
-
-
-def _check_settings(miner: type, settings: Mapping[str, Any]) -> None:
-    """Raise for settings of the wrong type; miners of other packages check their own."""
-    if not issubclass(miner, BaseMiner):
-        return
-    check_types(miner, settings)
-    # Any other word would be taken for the first, and the counts would not be those asked for.
-    if settings.get("denominator", "present") not in DENOMINATORS:
-        raise ConfigError(f"unknown denominator {settings['denominator']!r}", hint="'present' or 'all'")
-    require_near(settings.get("near"))
-    for side in ("antecedent", "consequent"):
-        _check_constraint(side, settings.get(side))
-
-
-def _check_constraint(side: str, constraint: Any) -> None:
-    several = constraint if isinstance(constraint, (list, tuple)) else () if constraint is None else (constraint,)
-    for one in several:
-        if isinstance(one, (int, float)):
-            hint = "'pump', 'pump = on' or {kind = 'flow'}"
-            raise ConfigError(f"'{side}' must be text or a table, or a list of these, got {one!r}", hint=hint)
-        if not isinstance(one, Mapping):
-            continue
-        try:
-            Where.from_mapping(one)
-        except ConfigError as error:
-            raise ConfigError(f"'{side}': {error.message}", hint=error.hint) from None

@@ -93,7 +93,7 @@ def test_exact_rules_are_those_of_this_machine(executor: RayExecutor, near: str 
 
 def test_rules_of_a_network_are_those_of_this_machine(executor: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    from thence.search.aerial import parts
+    from thence.search.aerial import extraction as parts
 
     monkeypatch.setattr(parts, "QUERIES_PER_PART", 50)
     table = random_table(seed=4, n_rows=400, n_columns=6, missing=0.0)

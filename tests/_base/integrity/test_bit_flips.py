@@ -83,8 +83,8 @@ def _cache(folder: Path) -> Subject:
 
 
 def _model(folder: Path) -> Subject:
+    from tests.search.aerial.networks import load, save
     from thence.search.aerial.autoencoder import initialise
-    from thence.search.aerial.storage import load, save
 
     save(initialise([2, 3], widths=(4, 2), seed=1), folder / "model")
 

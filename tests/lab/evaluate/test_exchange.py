@@ -41,8 +41,8 @@ class Bare:
     [
         Exact(min_support=0.1, bounds={"min_lift": float("inf")}, near=[[[1], [0, 2], [1]]]),
         Exact(consequent=(Where(kind="flow", value=(1, 2)), "a = x")),
-        Exact(antecedent=Item.among(Feature("a"), Interval(1, 2))),
-        Aerial(widths=(4, 2), settings=TrainingSettings(epochs=3)),
+        Exact(antecedent=str(Item.among(Feature("a"), Interval(1, 2)))),
+        Aerial(settings=TrainingSettings(epochs=3, widths=(4, 2))),
         TSNARM(algorithm="ga", time_limit=None, seed=2**40),
     ],
 )

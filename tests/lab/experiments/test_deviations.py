@@ -10,17 +10,16 @@ from pathlib import Path
 import pytest
 
 from thence.lab.baselines.arm_ae import ARMAE
-from thence.lab.baselines.narm import TSNARM
-from thence.lab.baselines.narm_options import OPTIONS
+from thence.lab.baselines.narm import OPTIONS, TSNARM
 from thence.lab.baselines.semrl import NaiveSemRL
 from thence.lab.experiments.published_tables import Encoding
-from thence.search.aerial.settings import ProposalSettings, TrainingSettings
+from thence.search.aerial.settings import TrainingSettings
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "results" / "deviations.md").read_text(encoding="utf-8")
 TESTS = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)))
 SETTINGS = sorted(set(re.findall(r"`((?:[A-Z]\w+)\([^`]*\))`", PAGE)))
-CLASSES = {one.__name__: one for one in (Encoding, TrainingSettings, ProposalSettings, NaiveSemRL, TSNARM, ARMAE)}
+CLASSES = {one.__name__: one for one in (Encoding, TrainingSettings, NaiveSemRL, TSNARM, ARMAE)}
 
 
 @pytest.mark.parametrize(("file", "name"), TESTS)

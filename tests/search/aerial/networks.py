@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import torch
 
 from thence.search.aerial.autoencoder import Autoencoder, initialise
-from thence.search.aerial.extraction import ItemsetArrays, RuleArrays
+from thence.search.aerial.extraction import RuleArrays
+from thence.search.aerial.model import AerialModel, BlockModel
 
 
 def lively(cardinalities, *, widths=(6, 4), seed=0, spread=1.0) -> Autoencoder:
@@ -36,9 +39,21 @@ def as_sets(chunks) -> dict:
     """{items: weakest probability}; fails when a combination comes twice."""
     found: dict = {}
     for chunk in chunks:
-        assert isinstance(chunk, ItemsetArrays)
-        for row, probability in zip(chunk.items, chunk.probability, strict=True):
-            key = tuple(int(i) for i in row if i >= 0)
+        for row, probability in zip(chunk.items, chunk.weakest, strict=True):
+            key = tuple(int(i) for i in row)
             assert key not in found
             found[key] = float(probability)
     return found
+
+
+def save(network: Autoencoder, folder: Path) -> None:
+    """Write a network as the model of a table whose features are numbers."""
+    names = tuple(map(str, range(network.layout.n_features)))
+    AerialModel((BlockModel(np.arange(len(names)), names, network, 0.5, 1, meanings=names),)).save(folder)
+
+
+def load(folder: Path) -> Autoencoder:
+    """Read a network that ``save`` wrote."""
+    (block,) = AerialModel.load(folder).blocks
+    assert block.network is not None
+    return block.network

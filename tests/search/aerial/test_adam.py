@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from thence.search.aerial import adam as adam_module
-from thence.search.aerial.adam import Adam
+from thence.search.aerial import training as adam_module
+from thence.search.aerial.training import Adam
 
 
 @pytest.mark.parametrize("piece", [3, 1 << 17])

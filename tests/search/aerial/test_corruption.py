@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from thence.search.aerial.autoencoder import Layout, initialise
-from thence.search.aerial.corruption import (
+from thence.search.aerial.training import (
     draw_features_around,
     draw_visible_features,
     find_visible_items,
@@ -20,7 +20,7 @@ from thence.search.neighbours import Neighbours
 
 @pytest.mark.parametrize("many", [0, 8], ids=["ranked", "drawn"])
 def test_every_number_and_every_choice_of_features_is_equally_likely(many, monkeypatch):
-    monkeypatch.setattr("thence.search.aerial.corruption.MANY", many)
+    monkeypatch.setattr("thence.search.aerial.training.MANY", many)
     rows = 60_000
     shown = draw_visible_features(5, rows=rows, most=3, generator=torch.Generator().manual_seed(0)).numpy()
     sizes = (shown >= 0).sum(axis=1)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from thence.search.aerial import consequents, first_look, training, wide_loss
+from thence.search.aerial import consequents, training
+from thence.search.aerial import loss as loss_module
 from thence.search.aerial.autoencoder import Layout, centre_blocks, initialise
+from thence.search.aerial.consequents import FirstLook
 from thence.search.aerial.extraction import extract_top_rules
-from thence.search.aerial.first_look import FirstLook
+from thence.search.aerial.loss import WideOutput
 from thence.search.aerial.settings import SearchSettings, TrainingSettings
 from thence.search.aerial.training import train
-from thence.search.aerial.wide_loss import WideOutput
 
 MIXED = [2, 3, 10, 1, 200, 16, 17] * 20
 
@@ -30,7 +31,7 @@ def test_loss_and_gradient_are_those_of_tensors():
         logits = 6.0 * torch.randn(515, layout.n_items, generator=random, device="cuda")
         ours, plain = logits.clone(), logits.clone()
         loss, sums = output.answer_(ours, targets)
-        with patch.object(wide_loss, "find_spec", return_value=None):
+        with patch.object(loss_module, "find_spec", return_value=None):
             plain_loss, plain_sums = output.answer_(plain, targets)
         assert float(loss) == pytest.approx(float(plain_loss), rel=1e-5)
         assert float((ours - plain).norm() / plain.norm()) < 1e-3
@@ -64,7 +65,7 @@ def test_a_first_look_misses_nothing():
             marked[row, feature] = True
             assert bool(marked[shares >= share].all())
             assert int(marked.sum()) <= 1.3 * int((shares >= share * (1.0 - 1e-5)).sum()) + 300
-            with patch.object(first_look, "find_spec", return_value=None):
+            with patch.object(consequents, "find_spec", return_value=None):
                 plain = look.candidates(states, share)
             assert abs(len(plain[0]) - len(row)) <= 0.01 * len(row) + 5
 
@@ -76,8 +77,8 @@ def test_the_most_probable_rules_are_the_same_after_a_first_look():
     model = start.with_parameters(
         [tensor + torch.from_numpy(rng.normal(0, 0.5, tuple(tensor.shape))).float() for tensor in start.parameters()]
     )
-    for gate_by in ("mutual", "marked"):
-        search = SearchSettings(gate=0.05, consequent=0.3, gate_by=gate_by)
+    for search in ("mutual", "full"):
+        search = SearchSettings(gate=0.05, consequent=0.3, search=search)
         with patch.object(consequents, "LOOKED_CELLS", 1):
             ours = extract_top_rules(model.to("cuda"), k=2000, search=search)
         with patch.object(consequents, "LOOKED_CELLS", 1 << 60):
@@ -102,7 +103,7 @@ def test_wide_tables_are_learned_as_well():
         with patch.object(training._Trainer, "_trains_at_once", return_value=wide):
             losses.append(train(codes, cardinalities=[4] * 600, settings=settings).loss)
     with (
-        patch.object(wide_loss, "find_spec", return_value=None),
+        patch.object(loss_module, "find_spec", return_value=None),
         patch.object(training._Trainer, "_trains_at_once", return_value=True),
     ):
         losses.append(train(codes, cardinalities=[4] * 600, settings=settings).loss)

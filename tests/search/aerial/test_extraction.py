@@ -14,7 +14,7 @@ from tests.helpers.examples import examples
 from tests.search.aerial.networks import as_rules, as_sets, lively
 from tests.search.aerial.oracle import algorithm_1
 from thence.errors import ConfigError
-from thence.search.aerial.autoencoder import initialise
+from thence.search.aerial.autoencoder import QueryNetwork, initialise
 from thence.search.aerial.extraction import (
     RuleArrays,
     extract_itemsets,
@@ -23,7 +23,6 @@ from thence.search.aerial.extraction import (
     select_top_rules,
     split_search,
 )
-from thence.search.aerial.query_network import QueryNetwork
 from thence.search.aerial.settings import SearchSettings
 from thence.search.neighbours import Neighbours
 
@@ -47,7 +46,7 @@ def searches(draw):
         "gate": float(draw(st.sampled_from([0.0, 0.3, 0.5, 0.8]) | st.floats(0, 1))),
         "consequent": float(draw(st.sampled_from([0.0, 0.5, 0.8]) | st.floats(0, 1))),
         "max_antecedents": draw(st.integers(1, 3)),
-        **draw(st.sampled_from([{"search": "full"}, {"search": "grow"}, {"gate_by": "mutual"}])),
+        **draw(st.sampled_from([{"search": "full"}, {"search": "grow"}, {"search": "mutual"}])),
         "antecedent_ok": rng.random(n_items) < 0.7 if draw(st.booleans()) else None,
         "consequent_ok": rng.random(n_items) < 0.7 if draw(st.booleans()) else None,
         "neighbours": None if compatible is None else Neighbours.of(compatible),
@@ -66,7 +65,7 @@ def expected(model, search: SearchSettings, compatible):
         consequent_ok=search.consequent_ok,
         compatible=compatible,
         grow=search.search == "grow",
-        mutual=search.gate_by == "mutual",
+        mutual=search.search == "mutual",
     )
 
 
@@ -136,10 +135,10 @@ def test_long_and_short_lists_of_states_give_the_same_probabilities(monkeypatch)
     states = frame.states(rng.integers(0, 13, (300, 2)))
     items = rng.integers(0, 13, 300)
     short = frame.marked_probability(states, items)
-    monkeypatch.setattr("thence.search.aerial.query_network.FEW", 0)
+    monkeypatch.setattr("thence.search.aerial.autoencoder.FEW", 0)
     torch.testing.assert_close(frame.marked_probability(states, items), short)
     monkeypatch.undo()
-    monkeypatch.setattr("thence.search.aerial.query_network.COPIED", {"cpu": 0})
+    monkeypatch.setattr("thence.search.aerial.autoencoder.COPIED", {"cpu": 0})
     torch.testing.assert_close(frame.marked_probability(states, items), short)
     assert frame.marked_probability(states[:0], items[:0]).shape == (0,)
 
@@ -235,22 +234,22 @@ def test_the_mutual_gate_does_not_depend_on_how_pairs_are_cut_into_tiles(near, m
     model = lively(rng.integers(1, 5, 12), seed=3, spread=1.2)
     upper = np.triu(rng.random((12, 12)) < 0.7, 1)
     chosen = {"neighbours": Neighbours.of(upper | upper.T)} if near else {}
-    search = SearchSettings(gate=0.02, consequent=0.6, max_antecedents=3, gate_by="mutual", **chosen)
+    search = SearchSettings(gate=0.02, consequent=0.6, max_antecedents=3, search="mutual", **chosen)
     whole = as_rules(extract_rules(model, search=search))
     assert len(whole) > 50
     assert max(len(left) for left, _ in whole) == 3
-    monkeypatch.setattr("thence.search.aerial.mutual_gate.TILE", {"cpu": (3, 5)})
+    monkeypatch.setattr("thence.search.aerial.antecedents.TILE", {"cpu": (3, 5)})
     assert as_rules(extract_rules(model, search=search)) == pytest.approx(whole, abs=1e-6)
 
 
 def test_the_mutual_gate_judges_all_pairs():
     model = lively([3, 4, 2, 3], seed=0)
     seen = []
-    search = SearchSettings(gate=0.0, gate_by="mutual")
+    search = SearchSettings(gate=0.0, search="mutual")
     list(extract_rules(model, search=search, progress=lambda done, total: seen.append((done, total))))
     assert seen[-1] == (12 + 12 + 6 + 9 + 8 + 12 + 6, 12 + 12 + 6 + 9 + 8 + 12 + 6)
     assert len(as_sets(extract_itemsets(model, search=search))) == seen[-1][0]
-    alone = SearchSettings(gate=0.0, gate_by="mutual", max_antecedents=1)
+    alone = SearchSettings(gate=0.0, search="mutual", max_antecedents=1)
     list(extract_rules(model, search=alone, progress=lambda done, total: seen.append((done, total))))
     assert seen[-1] == (12, 12)
 
@@ -280,7 +279,7 @@ def test_trivial_networks_do_not_crash(cardinalities):
     model = initialise(cardinalities)
     nothing = np.zeros(sum(cardinalities), bool)
     search = SearchSettings(similarity=0.5, max_antecedents=3, consequent_ok=nothing)
-    for kind in ({"search": "full"}, {"search": "grow"}, {"gate_by": "mutual"}):
+    for kind in ({"search": "full"}, {"search": "grow"}, {"search": "mutual"}):
         chosen = SearchSettings(similarity=0.5, max_antecedents=3, **kind, consequent_ok=nothing)
         assert as_rules(extract_rules(model, search=chosen)) == {}
     assert len(extract_top_rules(model, k=3, search=search)) == 0
@@ -317,10 +316,8 @@ def test_joined_keeps_the_width_when_there_is_nothing():
         ({"similarity": 1.5}, "similarity must lie between 0 and 1"),
         ({"gate": -0.1}, "gate must lie"),
         ({"max_antecedents": 0}, "max_antecedents must be an integer"),
-        ({"search": "deep"}, "'full' or 'grow'"),
-        ({"gate_by": "hand"}, "'marked' or 'mutual'"),
-        ({"gate_by": "mutual", "search": "grow"}, "cannot be combined"),
-        ({"batch_bytes": 0}, "batch_bytes must be positive"),
+        ({"search": "deep"}, "'full', 'grow', 'mutual'"),
+        ({"batch_bytes": 0}, "batch_bytes must be an integer >= 1"),
     ],
 )
 def test_impossible_searches_are_refused(options, message):

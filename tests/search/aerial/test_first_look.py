@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from tests.search.aerial.networks import lively
-from thence.search.aerial import consequents, extraction, first_look
+from thence.search.aerial import consequents, extraction
 from thence.search.aerial.antecedents import PassedBatch
+from thence.search.aerial.consequents import FirstLook
 from thence.search.aerial.extraction import extract_top_rules
-from thence.search.aerial.first_look import FirstLook
 from thence.search.aerial.settings import SearchSettings
 
 
@@ -53,19 +53,19 @@ def test_features_are_computed_again_in_pieces(monkeypatch):
     look = FirstLook.of(weight, bias, classes=4)
     every = torch.nonzero(torch.ones(20, 30))
     values, codes = exact_shares(weight, bias, states, 4)
-    monkeypatch.setattr(first_look, "AGAIN_CELLS", 1000)
-    monkeypatch.setattr(first_look, "TILE_CELLS", 100)
+    monkeypatch.setattr(consequents, "AGAIN_CELLS", 1000)
+    monkeypatch.setattr(consequents, "TILE_CELLS", 100)
     code, share = look.again(states, every[:, 0], every[:, 1])
     assert torch.equal(code, codes.flatten())
     assert torch.allclose(share.double(), values.flatten(), atol=1e-7)
     assert len(look.candidates(states, 0.5)[0]) >= int((values >= 0.5).sum())
 
 
-@pytest.mark.parametrize("gate_by", ["marked", "mutual"])
+@pytest.mark.parametrize("search", ["full", "mutual"])
 @pytest.mark.parametrize("k", [1, 50, 100])
-def test_the_most_probable_rules_are_the_same_after_a_first_look(gate_by, k, monkeypatch):
+def test_the_most_probable_rules_are_the_same_after_a_first_look(search, k, monkeypatch):
     model = lively([3, 4, 2, 3, 4, 3, 3], widths=(16, 8), seed=3)
-    search = SearchSettings(gate=0.05, consequent=0.3, gate_by=gate_by)
+    search = SearchSettings(gate=0.05, consequent=0.3, search=search)
     plain = extract_top_rules(model, k=k, search=search)
     monkeypatch.setattr(
         consequents._Block,

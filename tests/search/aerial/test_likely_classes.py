@@ -9,11 +9,9 @@ import torch
 from tests.search.aerial.networks import as_rules, lively
 from thence.search.aerial import consequents as consequents_module
 from thence.search.aerial import extraction as extract_module
-from thence.search.aerial import sketch as sketch_module
+from thence.search.aerial.consequents import Sketch, find_likely_classes
 from thence.search.aerial.extraction import extract_rules, extract_top_rules
-from thence.search.aerial.likely_classes import find_likely_classes
 from thence.search.aerial.settings import SearchSettings
-from thence.search.aerial.sketch import Sketch
 
 NONE = np.empty(0, np.float32)
 NO_PAIRS = np.empty((0, 0, 0), np.float32)
@@ -85,9 +83,9 @@ def test_a_sketch_is_never_further_off_than_it_says(dimensions):
 
 
 def test_a_sketch_has_as_many_dimensions_as_the_lead_asks_for(monkeypatch):
-    monkeypatch.setattr(sketch_module, "LEAST_CELLS", 1)
-    monkeypatch.setattr(sketch_module, "LEAST_WIDTH", 1)
-    monkeypatch.setattr(sketch_module, "STEP", 1)
+    monkeypatch.setattr(consequents_module, "LEAST_CELLS", 1)
+    monkeypatch.setattr(consequents_module, "LEAST_WIDTH", 1)
+    monkeypatch.setattr(consequents_module, "STEP", 1)
     states, weight, bias = drawn(classes=4, count=12, rows=600, rest=0.02)
     sketch = Sketch.of(states, weight, bias, classes=4, lead=4.0)
     assert sketch is not None and 4 <= sketch.directions.shape[1] <= 6
@@ -98,10 +96,10 @@ def test_a_sketch_has_as_many_dimensions_as_the_lead_asks_for(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_top_k_is_the_same_with_a_sketch(seed, monkeypatch):
-    monkeypatch.setattr(sketch_module, "LEAST_CELLS", 1)
-    monkeypatch.setattr(sketch_module, "LEAST_WIDTH", 1)
-    monkeypatch.setattr(sketch_module, "STEP", 2)
-    monkeypatch.setattr(sketch_module, "LEAST_STATES", 8)
+    monkeypatch.setattr(consequents_module, "LEAST_CELLS", 1)
+    monkeypatch.setattr(consequents_module, "LEAST_WIDTH", 1)
+    monkeypatch.setattr(consequents_module, "STEP", 2)
+    monkeypatch.setattr(consequents_module, "LEAST_STATES", 8)
     monkeypatch.setattr(consequents_module, "LEAST_STATES", 8)
     monkeypatch.setattr(consequents_module, "SHARED_CELLS", 1)
     monkeypatch.setattr(extract_module, "BATCH_BYTES_CPU", 1 << 14)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
 from thence.tables.transactions import TransactionTable
 
-STILL = Aerial(assurance=0, epochs=1, learning_rate=1e-12)
+STILL = Aerial(assurance=0, epochs=1, settings={"learning_rate": 1e-12})
 """Training that leaves the weights as they are."""
 
 
@@ -90,7 +89,7 @@ def test_rows_that_teach_nothing_leave_the_model_as_it_is(
 def test_rows_learnt_by_heart_are_said_to_be() -> None:
     rng = np.random.default_rng(0)
     data = pl.DataFrame({f"c{c}": rng.integers(0, 2, 12).astype(str) for c in range(60)})
-    rules = Aerial(widths=(8, 4), max_antecedents=1).mine(table_of(data))
+    rules = Aerial(settings={"widths": (8, 4)}, max_antecedents=1).mine(table_of(data))
     assert any("are memorised" in note for note in rules.notes), rules.notes
 
 
@@ -108,8 +107,8 @@ def test_missing_and_unknown_features_are_named(table: TransactionTable, model: 
 def test_widths_cannot_be_changed_by_further_training(table: TransactionTable, model: AerialModel) -> None:
     """Other widths were ignored."""
     with pytest.raises(MiningError, match="which cannot be changed"):
-        Aerial(widths=(8, 4)).partial_fit(model, table)
-    small = Aerial(widths=(8, 4), epochs=1)
+        Aerial(settings={"widths": (8, 4)}).partial_fit(model, table)
+    small = Aerial(settings={"widths": (8, 4)}, epochs=1)
     assert small.partial_fit(small.train(table), table).blocks[0].network.widths == (8, 4, 8)  # type: ignore[union-attr]
 
 
@@ -159,19 +158,6 @@ def test_what_items_mean_is_stored(table: TransactionTable, model: AerialModel, 
     other = table_of(frame().with_columns(b=pl.Series(["zz", "zz", "aa", "aa"] * 100)))
     with pytest.raises(MiningError, match="other categories"):
         Aerial().extract(again, other)
-
-
-def test_a_model_of_the_first_version_knows_how_many_values_there_were(
-    table: TransactionTable, model: AerialModel, tmp_path: Path
-) -> None:
-    model.save(tmp_path)
-    content = json.loads((tmp_path / "model.json").read_text())
-    del content["sha256"], content["blocks"][0]["meanings"], content["blocks"][0]["pattern"]
-    (tmp_path / "model.json").write_text(json.dumps({**content, "version": 1}))
-    old = AerialModel.load(tmp_path)
-    assert texts(old, table) == texts(model, table)
-    with pytest.raises(MiningError, match="other categories"):
-        Aerial().extract(old, table_of(frame().with_columns(b=pl.Series((np.arange(400) % 3).astype(str)))))
 
 
 def test_training_and_extracting_want_a_table(model: AerialModel) -> None:

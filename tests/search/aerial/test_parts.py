@@ -9,9 +9,8 @@ from tests.helpers.executors import Elsewhere
 from tests.helpers.random_tables import assert_same_rules, random_table
 from tests.search.aerial.networks import lively
 from thence.errors import ConfigError
-from thence.search.aerial.extraction import RuleArrays, extract_rules, extract_top_rules
+from thence.search.aerial.extraction import RuleArrays, extract_in_parts, extract_rules, extract_top_rules
 from thence.search.aerial.miner import Aerial
-from thence.search.aerial.parts import extract_in_parts
 from thence.search.aerial.settings import SearchSettings
 
 
@@ -40,7 +39,7 @@ def test_parts_together_are_the_whole() -> None:
 
 
 def test_the_rules_of_a_miner_are_the_same_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    from thence.search.aerial import parts
+    from thence.search.aerial import extraction as parts
 
     monkeypatch.setattr(parts, "QUERIES_PER_PART", 30)
     table = random_table(seed=3, n_columns=5)

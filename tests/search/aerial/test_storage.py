@@ -6,15 +6,15 @@ import hashlib
 import json
 import math
 import pickle
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
 
-from tests.search.aerial.networks import lively
+from tests.search.aerial.networks import lively, load, save
 from thence.errors import RunError
-from thence.search.aerial.storage import load, load_blocks, save, save_blocks
+from thence.search.aerial.model import AerialModel
+from thence.search.aerial.model import BlockModel as Block
 
 
 @pytest.mark.parametrize("widths", [(4,), (6, 3), (8, 4, 2)])
@@ -28,18 +28,6 @@ def test_save_and_load_is_the_identity(tmp_path, widths):
         assert torch.equal(one, other)
 
 
-@dataclass(frozen=True)
-class Block:
-    columns: np.ndarray
-    features: tuple[str, ...]
-    network: object
-    loss: float
-    epochs: int
-    reason: str | None = None
-    meanings: tuple[str, ...] | None = None
-    pattern: str | None = None
-
-
 def test_blocks_come_back_with_their_fields(tmp_path):
     blocks = [
         Block(
@@ -47,8 +35,8 @@ def test_blocks_come_back_with_their_fields(tmp_path):
         ),
         Block(np.array([], int), (), None, math.nan, 0, "every feature is constant"),
     ]
-    save_blocks(blocks, tmp_path)
-    first, second = (Block(**fields) for fields in load_blocks(tmp_path))
+    AerialModel(tuple(blocks)).save(tmp_path)
+    first, second = AerialModel.load(tmp_path).blocks
     assert (first.columns.tolist(), first.features, first.loss, first.epochs) == (
         [0, 2],
         ("pressure of 3", "Zufluss Süd"),
@@ -159,15 +147,6 @@ def test_what_is_foreign_or_damaged_is_refused(tmp_path, spoil, message):
     assert str(tmp_path) in str(caught.value)
 
 
-def test_blocks_without_their_fields_are_refused(tmp_path):
-    save(lively([2, 3]), tmp_path)
-    with pytest.raises(RunError, match="invalid description of a block"):
-        load_blocks(tmp_path)
-    save_blocks([Block(np.array([0]), ("a",), None, 0.5, 1)] * 2, tmp_path)
-    with pytest.raises(RunError, match="expected one network, found 2"):
-        load(tmp_path)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -178,23 +157,15 @@ def test_blocks_without_their_fields_are_refused(tmp_path):
         {"features": 3},
         {"meanings": ["ab"]},
         {"loss": "x"},
+        {"meanings": None},
     ],
 )
 def test_blocks_that_do_not_fit_together_are_refused(tmp_path, wrong):
     """Lengths and signs were not checked: a damaged description gave a traceback or other columns."""
-    save_blocks([Block(np.array([0, 1]), ("a", "b"), lively([2, 3]), 0.5, 1, None, ("x", "y"))], tmp_path)
+    save(lively([2, 3]), tmp_path)
     change(tmp_path, lambda block: block.update(wrong))
     with pytest.raises(RunError, match="invalid description of a block"):
-        load_blocks(tmp_path)
-
-
-def test_models_of_the_first_version_are_still_read(tmp_path):
-    save_blocks([Block(np.array([0, 1]), ("a", "b"), lively([2, 3]), 0.5, 1)], tmp_path)
-    content = json.loads((tmp_path / "model.json").read_text())
-    del content["sha256"], content["blocks"][0]["meanings"], content["blocks"][0]["pattern"]
-    (tmp_path / "model.json").write_text(json.dumps({**content, "version": 1}))
-    (block,) = load_blocks(tmp_path)
-    assert (block["features"], block["meanings"], block["pattern"]) == (("a", "b"), None, None)
+        load(tmp_path)
 
 
 def test_a_model_is_not_written_over_a_file(tmp_path):

@@ -7,14 +7,10 @@ import pytest
 import torch
 
 from thence.search.aerial import training
-from thence.search.aerial.adam import Adam
 from thence.search.aerial.autoencoder import initialise
-from thence.search.aerial.corruption import draw_few_of_many_features
-from thence.search.aerial.loss import AllFeatures, compute_gradients, compute_loss
+from thence.search.aerial.loss import AllFeatures, WideOutput, compute_gradients, compute_loss
 from thence.search.aerial.settings import TrainingSettings
-from thence.search.aerial.training import train
-from thence.search.aerial.wide_loss import WideOutput
-from thence.search.aerial.wide_steps import sum_by_item_at_once
+from thence.search.aerial.training import Adam, draw_few_of_many_features, sum_by_item_at_once, train
 
 
 @pytest.mark.parametrize("cardinalities", [[4] * 6, [3, 2, 5, 4, 1, 3, 2]])

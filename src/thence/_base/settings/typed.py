@@ -10,15 +10,24 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from thence._base.settings.numbers import is_within_floats, shown
+from thence._base.settings.numbers import is_within_floats, require_integer, require_number, shown
 from thence._base.settings.toml import line_of
 from thence.errors import ConfigError, nearest
 
-__all__ = ["Location", "build", "check_keywords", "check_types", "find_refused", "refuse_unknown"]
+__all__ = [
+    "Location",
+    "build",
+    "check_keywords",
+    "check_settings",
+    "check_types",
+    "find_refused",
+    "refuse_unknown",
+    "setting",
+]
 
 T = TypeVar("T")
 
@@ -122,6 +131,78 @@ def check_types(annotated: Any, table: Mapping[str, Any], location: Location | N
             raise location.error(name, f"'seed' must be an integer >= 0, got {shown(value)}")
 
 
+def setting(
+    default: Any,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> Any:
+    """Declare a numeric setting: a field of a dataclass with its range, which ``check_settings`` checks.
+
+    Args:
+        default: The default; ``None`` may always be given where it is the default.
+        least: The smallest allowed value.
+        most: The largest allowed value.
+        above: A bound that must be exceeded.
+        below: A bound that must not be reached.
+    """
+    return field(default=default, metadata={"range": (least, most, above, below)})
+
+
+def check_settings(part: Any) -> None:
+    """Raise a ``ConfigError`` for a field of a dataclass that is of another type or outside its declared range.
+
+    Fields that are declared with ``setting`` are integers or finite numbers, according to their annotation; of the
+    others, those are checked that ``check_types`` can check.
+
+    Args:
+        part: An instance of a dataclass.
+
+    Examples:
+        >>> @dataclass
+        ... class Wait:
+        ...     share: float = setting(0.5, least=0, most=1)
+        >>> check_settings(Wait(share=2))
+        Traceback (most recent call last):
+        thence.errors.ConfigError: share must lie between 0 and 1, got 2
+    """
+    plain: dict[str, Any] = {}
+    for one in fields(part):
+        value = getattr(part, one.name)
+        if "range" not in one.metadata:
+            plain[one.name] = value
+        elif value is not None or one.default is not None:
+            _check_range(one.name, value, str(one.type).startswith("int"), *one.metadata["range"])
+    check_types(type(part), plain)
+
+
+def _check_range(
+    name: str,
+    value: Any,
+    integer: bool,
+    least: float | None,
+    most: float | None,
+    above: float | None,
+    below: float | None,
+) -> None:
+    if integer:
+        require_integer(name, value, least=int(least or 0), most=None if most is None else int(most))
+        return
+    require_number(name, value)
+    if least is not None and most is not None and not least <= value <= most:
+        raise ConfigError(f"{name} must lie between {least:g} and {most:g}, got {shown(value)}")
+    if least is not None and value < least:
+        raise ConfigError(f"{name} must be at least {least:g}, got {shown(value)}")
+    if most is not None and value > most:
+        raise ConfigError(f"{name} must be at most {most:g}, got {shown(value)}")
+    if above is not None and not value > above:
+        raise ConfigError(f"{name} must be above {above:g}, got {shown(value)}")
+    if below is not None and not value < below:
+        raise ConfigError(f"{name} must be below {below:g}, got {shown(value)}")
+
+
 def _is_plain(annotation: Any) -> bool:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
@@ -147,20 +228,19 @@ def build(cls: type[T], table: Any, location: Location) -> T:
     if not isinstance(table, Mapping):
         raise ConfigError(f"'{location.path[-1]}' must be a table, got {shown(table)}", where=location.of(""))
     hints = typing.get_type_hints(cls)
-    declared = [field for field in fields(cls) if field.init]  # type: ignore[arg-type]
-    refuse_unknown(table, [field.name for field in declared], location)
+    declared = [one for one in fields(cls) if one.init]  # type: ignore[arg-type]
+    refuse_unknown(table, [one.name for one in declared], location)
     values: dict[str, Any] = {}
-    for field in declared:
-        if field.name in table:
-            matches, value = _convert(table[field.name], hints[field.name])
+    for one in declared:
+        if one.name in table:
+            matches, value = _convert(table[one.name], hints[one.name])
             if not matches:
                 raise location.error(
-                    field.name,
-                    f"'{field.name}' must be {_type_name(hints[field.name])}, got {shown(table[field.name])}",
+                    one.name, f"'{one.name}' must be {_type_name(hints[one.name])}, got {shown(table[one.name])}"
                 )
-            values[field.name] = value
-        elif field.default is MISSING and field.default_factory is MISSING:
-            raise location.error(field.name, f"'{field.name}' is missing")
+            values[one.name] = value
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise location.error(one.name, f"'{one.name}' is missing")
     try:
         return cls(**values)
     except ConfigError as error:

@@ -16,13 +16,14 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from thence._base.progress import Progress, silent
-from thence._base.settings.numbers import MOST_ANTECEDENTS, require_integer, require_share
+from thence._base.settings.numbers import MOST_ANTECEDENTS
+from thence._base.settings.typed import setting
 from thence.errors import ConfigError, require
 from thence.language.constraints import Constraint
 from thence.search.base import BaseMiner
@@ -33,7 +34,7 @@ from thence.statements.rules.ruleset import RuleSet
 from thence.tables.admissibility import item_masks, trivial_pairs, without_trivial
 from thence.tables.transactions import Block, TransactionTable
 
-__all__ = ["FPGrowth", "HMine", "check_flaws", "find_frequent_sets", "half_mean_support", "make_first_consequent_rules"]
+__all__ = ["FPGrowth", "HMine", "find_frequent_sets", "half_mean_support", "make_first_consequent_rules"]
 
 Itemsets = dict[tuple[int, ...], int]
 """Frequent itemsets (ascending item numbers) and the number of rows that have all their items."""
@@ -59,28 +60,20 @@ def half_mean_support(rules: RuleSet) -> float:
     return float(rules.measure("support").mean()) / 2
 
 
-def check_thresholds(*, min_support: float, min_confidence: float, max_antecedents: int) -> None:
-    """Raise ``ConfigError`` for thresholds outside their range."""
-    require_share("min_support", min_support)
-    if not min_support:
-        raise ConfigError(f"min_support must be above 0, got {min_support!r}")
-    require_share("min_confidence", min_confidence)
-    require_integer("max_antecedents", max_antecedents, most=MOST_ANTECEDENTS)
+@dataclass(frozen=True, kw_only=True)
+class ItemsetMiner(BaseMiner):
+    """The settings of miners of frequent itemsets, whose ``min_support`` can be taken from the rules of another one."""
 
+    exhaustive: ClassVar[bool] = True
 
-def check_flaws(*, consequents: str, duplicates: str, implied: str) -> None:
-    """Raise ``ConfigError`` for unknown values of the settings that reproduce the published code."""
-    for name, value, known in (
-        ("consequents", consequents, ("one", "cut")),
-        ("duplicates", duplicates, ("drop", "keep")),
-        ("implied", implied, ("drop", "keep")),
-    ):
-        if value not in known:
-            raise ConfigError(f"{name} must be '{known[0]}' or '{known[1]}', got {value!r}")
-
-
-class SupportFromRules(BaseMiner):
-    """A miner whose ``min_support`` can be taken from the rules of another one."""
+    min_support: float = setting(0.01, above=0, most=1)
+    min_confidence: float = setting(0.8, least=0, most=1)
+    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
+    antecedent: Constraint = None
+    consequent: Constraint = None
+    consequents: Literal["one", "cut"] = "one"
+    duplicates: Literal["drop", "keep"] = "drop"
+    implied: Literal["drop", "keep"] = "drop"
 
     @classmethod
     def half_of(cls, rules: RuleSet, **settings: Any) -> Self:
@@ -93,31 +86,16 @@ class SupportFromRules(BaseMiner):
         Raises:
             ConfigError: If there are no rules, or a setting has an impossible value.
         """
-        return cls(min_support=half_mean_support(rules), **settings)  # type: ignore[call-arg]
+        return cls(min_support=half_mean_support(rules), **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Exhaustive(SupportFromRules):
+class _Exhaustive(ItemsetMiner):
     name: ClassVar[str]
-    exhaustive: ClassVar[bool] = True
 
-    min_support: float = 0.01
-    min_confidence: float = 0.8
-    max_antecedents: int = 2
-    antecedent: Constraint = None
-    consequent: Constraint = None
     context_consequents: bool = False
     denominator: str = "present"
     max_rows: int = MAX_ROWS
-    consequents: str = "one"
-    duplicates: str = "drop"
-    implied: str = "drop"
-
-    def __post_init__(self) -> None:
-        check_thresholds(
-            min_support=self.min_support, min_confidence=self.min_confidence, max_antecedents=self.max_antecedents
-        )
-        check_flaws(consequents=self.consequents, duplicates=self.duplicates, implied=self.implied)
 
     def mine(self, table: TransactionTable, *, progress: Progress = silent) -> RuleSet:
         """Return all rules of a table that meet the thresholds, each once, with exact counts.

@@ -2,39 +2,350 @@
 
 The optimisers are NiaPy's, the encoding of rules is NiaARM's, and the fitness is compiled code of our own. The miner
 reads the raw ``FeatureTable``, and its rules have real-valued ranges. A closed range [low, high] of the encoding is
-written half-open, with the shortest decimal numbers that contain the same values.
+written half-open, with the shortest decimal numbers that contain the same values. Items are written out only when a
+rule set is asked for, which for tens of thousands of different ranges takes longer than to count them.
 
-Consequents of NiaARM may have several items, a rule here has one: see ``TSNARM.consequents``.
+Consequents of NiaARM may have several items, a rule here has one: see ``TSNARM.consequents``. This module must not
+import NiaPy before a search starts.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from thence._base.progress import Progress, silent
-from thence.errors import ConfigError, MiningError, require
-from thence.lab.baselines.narm_fitness import Encoding, encode
-from thence.lab.baselines.narm_options import OPTIONS, RELEASED, complete_options
-from thence.lab.baselines.narm_rules import WholeRules
+from thence._base.settings.typed import setting
+from thence.errors import ConfigError, MiningError, nearest, require
+from thence.lab.baselines.narm_fitness import (
+    DecodedRule,
+    Encoding,
+    Flags,
+    Floats,
+    Ints,
+    count_consequent,
+    cover_as_released,
+    encode,
+)
 from thence.language.constraints import Constraint, Where, list_alternatives
-from thence.language.items import Feature, Item, Value
+from thence.language.items import Feature, Interval, Item, Value
 from thence.search.base import BaseMiner
+from thence.statements.counting.recount import data_coverage
+from thence.statements.rules.measures import MEASURES, Counts
 from thence.statements.rules.ruleset import Ending, RuleSet
+from thence.tables.bitmaps.bits import popcount
+from thence.tables.bitmaps.ranges import Ranges, count_ranges, cover_ranges
+from thence.tables.cuts import shorten_cut
 from thence.tables.transactions import FeatureTable
 
-__all__ = ["TSNARM"]
+__all__ = ["OPTIONS", "TSNARM", "WholeRules", "complete_options"]
 
-_CHOICES = {
-    "objective": ("confidence", "support-confidence"),
-    "consequents": ("split", "single"),
-    "distinct": ("values", "borders"),
-    "constants": ("numbers", "labels"),
-}
+OPTIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "de": {"weight": 0.5, "crossover": 0.9},
+        "ga": {"mutation": 0.01, "crossover": 0.8, "selection": 0.0},
+        "pso": {"cognitive": 0.1, "social": 0.1, "inertia": 0.8, "velocity": 1.5},
+        "lshade": {"memory": 5.0, "best": 0.1, "archive": 2.0},
+        "shade": {"memory": 6.0, "best": 0.11, "archive": 2.6},
+        "jde": {
+            "weight": 0.5,
+            "crossover": 0.9,
+            "lowest_weight": 0.0,
+            "highest_weight": 1.0,
+            "redraw_weight": 0.1,
+            "redraw_crossover": 0.1,
+        },
+    }
+)
+"""The parameters of each optimiser and their defaults, which are those of the paper where it states them."""
+
+RELEASED: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "pso": {"inertia": 1.0, "velocity": 0.0},
+        "jde": {
+            "weight": 2.0,
+            "crossover": 0.5,
+            "lowest_weight": 200.0,
+            "highest_weight": 1.0,
+            "redraw_weight": 0.1,
+            "redraw_crossover": 0.2,
+        },
+    }
+)
+"""Parameters that the released code of the paper sets or implies, where they differ from ``OPTIONS``."""
+
+_COUNTS = ("memory",)
+_SHARES = ("mutation", "crossover", "best", "redraw_weight", "redraw_crossover", "selection")
+
+
+def complete_options(algorithm: str, given: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Return all parameters of an optimiser.
+
+    Args:
+        algorithm: A name of ``OPTIONS``.
+        given: Parameters that replace the defaults.
+
+    Raises:
+        ConfigError: If the optimiser or a parameter is unknown, or a value is impossible.
+
+    Examples:
+        >>> complete_options("pso", {"inertia": 1.0})
+        {'cognitive': 0.1, 'social': 0.1, 'inertia': 1.0, 'velocity': 1.5}
+    """
+    if algorithm not in OPTIONS:
+        raise ConfigError(f"unknown optimiser '{algorithm}'", hint="use one of: " + ", ".join(OPTIONS))
+    known = OPTIONS[algorithm]
+    for name, value in (given or {}).items():
+        if name not in known:
+            hint = nearest(name, tuple(known)) or "known: " + ", ".join(known)
+            raise ConfigError(f"the optimiser '{algorithm}' has no parameter '{name}'", hint=hint)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+            raise ConfigError(f"the optimiser's parameter '{name}' must be a number of at least 0, got {value!r}")
+        if name in _SHARES and value > 1:
+            raise ConfigError(f"the optimiser's parameter '{name}' must be from 0 to 1, got {value!r}")
+        if name in _COUNTS and (value < 1 or value != int(value)):
+            raise ConfigError(f"the optimiser's parameter '{name}' must be an integer of at least 1, got {value!r}")
+    return {**known, **{name: float(value) for name, value in (given or {}).items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class WholeRules:
+    """The rules of a search as they were found: a consequent may have several items.
+
+    Args:
+        table: The table that was searched.
+        chosen: The features of the table that were searched.
+        categories: The categories of these features; ``None`` for a numeric one.
+        encoding: The searched columns in ranks.
+        rules: Distinct rules in the order of discovery, each of which holds in at least one row.
+        n_antecedent: The rows in which the antecedent of each rule holds and its consequent is present.
+        n_both: The rows in which each rule holds.
+        notes: What is to be said about the search.
+        ending: How the search ended.
+    """
+
+    table: FeatureTable
+    chosen: Ints
+    categories: tuple[tuple[Value, ...] | None, ...]
+    encoding: Encoding
+    rules: tuple[DecodedRule, ...]
+    n_antecedent: Ints
+    n_both: Ints
+    notes: tuple[str, ...] = ()
+    ending: Ending = Ending.COMPLETE
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @property
+    def n_consequents(self) -> Ints:
+        """The number of items in the consequent of each rule."""
+        return np.array([len(rule.features) - rule.n_antecedent for rule in self.rules], np.int64)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The counts of the rules, each over the rows in which all its features are present."""
+        pairs = np.array([count_consequent(self.encoding, rule) for rule in self.rules], np.int64).reshape(-1, 2)
+        return Counts(pairs[:, 0], self.n_antecedent, pairs[:, 1], self.n_both, n_rows=np.asarray(self.table.n_rows))
+
+    def measure(self, name: str) -> Floats:
+        """Return a measure of each rule with all its consequents.
+
+        Args:
+            name: The name of a measure, such as ``"zhang"``.
+        """
+        return MEASURES[name](self.counts)
+
+    @property
+    def data_coverage(self) -> float:
+        """The share of rows in which at least one antecedent holds."""
+        return self.split().data_coverage
+
+    @property
+    def released_coverage(self) -> float:
+        """Data coverage as the released code of the paper computes it (see ``cover_as_released``), over n + 1 rows."""
+        return cover_as_released(self.encoding, self.rules) / (self.table.n_rows + 1)
+
+    def has_static(self, static: Flags) -> Flags:
+        """Return which rules have a static feature in their consequent.
+
+        Args:
+            static: Whether each feature of the table is static.
+        """
+        marks = np.asarray(static, bool)[self.chosen]
+        return np.array([marks[rule.features[rule.n_antecedent :]].any() for rule in self.rules], bool)
+
+    def split(self, *, single: bool = False) -> SplitRules:
+        """Return the rules with one consequent each: p → q ∧ r becomes p → q and p → r.
+
+        Args:
+            single: Leave out rules with several consequents instead of splitting them.
+        """
+        kept = np.flatnonzero(self.n_consequents == 1) if single else np.arange(len(self.rules))
+        return SplitRules.of(self, kept)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitRules:
+    """Rules with one consequent over distinct ranges; ranges with the same values keep the bounds found first.
+
+    Args:
+        whole: The rules that were split.
+        ranges: The distinct ranges.
+        low: Lower bounds of the ranges, or codes of categories.
+        high: Upper bounds of the ranges, or codes of categories.
+        antecedents: Matrix (rules × items) of positions in ``ranges``, padded with −1.
+        consequents: One position in ``ranges`` per rule.
+        joint_confidence: The confidence of the rule with all its consequents that each rule comes from.
+    """
+
+    whole: WholeRules
+    ranges: Ranges
+    low: Floats
+    high: Floats
+    antecedents: npt.NDArray[np.int32]
+    consequents: npt.NDArray[np.int32]
+    joint_confidence: Floats
+
+    @staticmethod
+    def of(whole: WholeRules, kept: npt.NDArray[np.int64]) -> SplitRules:
+        """Split the consequents of some rules, number the ranges and drop duplicates, in the order of discovery."""
+        rules = [whole.rules[r] for r in kept]
+        if not rules:
+            none, nowhere, nothing = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 1), np.int32)
+            return SplitRules(whole, Ranges(none, none, none), nowhere, nowhere, nothing, nothing[:, 0], nowhere)
+        confidences = whole.n_both[kept] / whole.n_antecedent[kept]
+        lengths = np.array([len(rule.features) for rule in rules])
+        cuts = np.array([rule.n_antecedent for rule in rules])
+        keys = np.stack([np.concatenate([getattr(r, field) for r in rules]) for field in ("features", "first", "last")])
+        _, first_met, numbers = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        low, high = (np.concatenate([getattr(r, field) for r in rules])[first_met] for field in ("low", "high"))
+        distinct = keys[:, first_met]
+        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        antecedents = np.full((len(rules), int(cuts.max())), -1, np.int32)
+        for r, (start, cut) in enumerate(zip(starts, cuts, strict=True)):
+            antecedents[r, :cut] = np.sort(numbers[start : start + cut])
+        owner = np.repeat(np.arange(len(rules)), lengths - cuts)
+        inside = np.arange(len(numbers)) - np.repeat(starts, lengths)
+        consequents = numbers[inside >= np.repeat(cuts, lengths)].astype(np.int32)
+        joined = np.concatenate([antecedents[owner], consequents[:, None]], axis=1)
+        first = np.sort(np.unique(joined, axis=0, return_index=True)[1])
+        return SplitRules(
+            whole,
+            Ranges(distinct[0], distinct[1], distinct[2]),
+            low,
+            high,
+            joined[first, :-1],
+            joined[first, -1],
+            confidences[owner[first]],
+        )
+
+    def __len__(self) -> int:
+        return len(self.consequents)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> SplitRules:
+        """Return some of the rules.
+
+        Args:
+            rows: Their positions.
+        """
+        return SplitRules(
+            self.whole,
+            self.ranges,
+            self.low,
+            self.high,
+            self.antecedents[rows],
+            self.consequents[rows],
+            self.joint_confidence[rows],
+        )
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The counts of the rules, each over the rows in which all its features are present."""
+        counted = count_ranges(self.whole.encoding.ranks, self.ranges, self.antecedents, self.consequents)
+        return Counts(*counted, n_rows=np.asarray(self.whole.table.n_rows))
+
+    def measure(self, name: str) -> Floats:
+        """Return a measure of each rule.
+
+        Args:
+            name: The name of a measure, such as ``"zhang"``, or ``"joint_confidence"``.
+        """
+        return self.joint_confidence if name == "joint_confidence" else MEASURES[name](self.counts)
+
+    @property
+    def data_coverage(self) -> float:
+        """The share of rows in which at least one antecedent holds."""
+        if not len(self):
+            return 0.0
+        held = cover_ranges(self.whole.encoding.ranks, self.ranges, self.antecedents)
+        return int(popcount(held)) / self.whole.table.n_rows
+
+    def is_static(self, static: Flags) -> Flags:
+        """Return which rules have a static consequent.
+
+        Args:
+            static: Whether each feature of the table is static.
+        """
+        return np.asarray(static, bool)[self.whole.chosen[self.ranges.columns[self.consequents]]]
+
+    def to_rule_set(self) -> RuleSet:
+        """Return the rules with their items written out."""
+        whole, table = self.whole, self.whole.table
+        ranks = whole.encoding.ranks
+        items = tuple(
+            _item(whole, int(column), ranks.levels_of(int(column)), float(low), float(high))
+            for column, low, high in zip(self.ranges.columns, self.low, self.high, strict=True)
+        )
+        return RuleSet(
+            items,
+            self.antecedents,
+            self.consequents,
+            self.counts,
+            extras={"joint_confidence": self.joint_confidence},
+            facts={"n_transactions": table.n_rows, "n_features": len(table.features), "n_items": None},
+            notes=whole.notes,
+            coverage_of=_Coverage(table, items, whole.encoding, self.ranges),
+            ending=whole.ending,
+        )
+
+
+def _item(whole: WholeRules, column: int, levels: Floats, low: float, high: float) -> Item:
+    """Return the item for a closed range; ``levels`` are the values of the feature in increasing order."""
+    feature, known = whole.table.features[int(whole.chosen[column])], whole.categories[column]
+    if known is not None:
+        return Item.is_(feature, known[int(low)])
+    after = math.nextafter(high, math.inf)
+    # The range has values, so at least one lies at or above its low end, and one below its high end.
+    starts, ends = np.searchsorted(levels, [low, after]).tolist()
+    # Beyond the outer values there is room for as much as lies between them and their neighbours.
+    below = float(levels[starts - 1]) if starts else low - float(np.diff(levels[:2]).sum())
+    above = float(levels[ends]) if ends < len(levels) else after + float(np.diff(levels[-2:]).sum())
+    short = shorten_cut(low, below, float(levels[starts])), shorten_cut(after, float(levels[ends - 1]), above)
+    return Item.among(feature, Interval(*short))
+
+
+@dataclass(frozen=True, eq=False)
+class _Coverage:
+    """Computes the data coverage of the rules of this search, or a selection of them, from the ranks."""
+
+    table: FeatureTable
+    items: tuple[Item, ...]
+    encoding: Encoding
+    ranges: Ranges
+
+    def __call__(self, rules: RuleSet) -> float:
+        if rules.items is self.items:
+            held = cover_ranges(self.encoding.ranks, self.ranges, rules.antecedents)
+            return int(popcount(held)) / self.table.n_rows
+        return data_coverage(rules, self.table)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +397,8 @@ class TSNARM(BaseMiner):
     order_free: ClassVar[bool] = True
 
     algorithm: Literal["de", "ga", "pso", "lshade", "jde", "shade"] = "de"
-    population: int = 200
-    evaluations: int = 50_000
+    population: int = setting(200, least=5)
+    evaluations: int = setting(50_000, least=1)
     objective: Literal["confidence", "support-confidence"] = "confidence"
     optimiser: Mapping[str, float] = field(default_factory=dict)
     consequents: Literal["split", "single"] = "split"
@@ -96,23 +407,12 @@ class TSNARM(BaseMiner):
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
-    time_limit: float | None = None
+    time_limit: float | None = setting(None, above=0)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.algorithm not in OPTIONS:
-            raise ConfigError(f"unknown optimiser '{self.algorithm}'", hint="known: " + ", ".join(OPTIONS))
+        super().__post_init__()
         complete_options(self.algorithm, self.optimiser)
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                known = " or ".join(repr(one) for one in allowed)
-                raise ConfigError(f"{name} must be {known}, got {getattr(self, name)!r}")
-        if self.population < 5:
-            raise ConfigError(f"population must be at least 5, got {self.population}")
-        if self.evaluations < 1:
-            raise ConfigError(f"evaluations must be at least 1, got {self.evaluations}")
-        if self.time_limit is not None and self.time_limit <= 0:
-            raise ConfigError(f"time_limit must be positive, got {self.time_limit}")
 
     @classmethod
     def published(cls, algorithm: str = "de", **changes: Any) -> Self:

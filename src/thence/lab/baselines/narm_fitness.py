@@ -14,7 +14,7 @@ optimisers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -170,16 +170,11 @@ def count_consequent(encoding: Encoding, rule: DecodedRule) -> tuple[int, int]:
     >>> count_consequent(encoding, rule)
     (2, 1)
     """
-    n_present, n_consequent = _count_consequent(
-        encoding.ranks.codes,
-        rule.features,
-        rule.first,
-        rule.last,
-        rule.n_antecedent,
-        encoding.has_missing,
-        encoding.varies,
-    )
-    return int(n_present), int(n_consequent)
+    # As if the antecedent held wherever its features are present: the largest code is that of a missing value.
+    present = np.iinfo(encoding.ranks.codes.dtype).max - 1
+    before = np.arange(len(rule.features)) < rule.n_antecedent
+    anywhere = replace(rule, first=np.where(before, 0, rule.first), last=np.where(before, present, rule.last))
+    return count_rule(encoding, anywhere)
 
 
 def cover_as_released(encoding: Encoding, rules: Sequence[DecodedRule]) -> int:
@@ -316,38 +311,6 @@ def _count(
                 _narrow(mask, column, ranks.dtype.type(first[k]), ranks.dtype.type(last[k]))
         both += _total(mask, size)
     return held, both
-
-
-@kernel
-def _count_consequent(
-    ranks: npt.NDArray[Any],
-    features: Ints,
-    first: Ints,
-    last: Ints,
-    n_antecedent: int,
-    has_missing: Flags,
-    varies: Flags,
-) -> tuple[int, int]:
-    n_rows = ranks.shape[1]
-    missing = ranks.dtype.type(-1)
-    mask = np.empty(_ROUND, np.uint8)
-    present = held = 0
-    for start in range(0, n_rows, _ROUND):
-        size = min(_ROUND, n_rows - start)
-        mask[:size] = 1
-        for k in range(len(features)):
-            if has_missing[features[k]]:
-                _narrow(mask, ranks[features[k], start : start + size], 0, missing - 1)
-        present += _total(mask, size)
-        for k in range(n_antecedent, len(features)):
-            if first[k] > last[k]:
-                mask[:size] = 0
-                break
-            if varies[features[k]] or first[k] != 0:
-                column = ranks[features[k], start : start + size]
-                _narrow(mask, column, ranks.dtype.type(first[k]), ranks.dtype.type(last[k]))
-        held += _total(mask, size)
-    return present, held
 
 
 @kernel

@@ -35,8 +35,8 @@ from niapy.problems import Problem
 from niapy.task import OptimizationType, Task
 
 from thence._base.progress import Progress
+from thence.lab.baselines.narm import complete_options
 from thence.lab.baselines.narm_fitness import DecodedRule, Encoding, Floats, Ints, count_rule, decode
-from thence.lab.baselines.narm_options import complete_options
 from thence.tables.bitmaps.bits import kernel
 
 __all__ = ["ALGORITHMS", "SearchResult", "make_algorithm", "search"]
@@ -445,7 +445,7 @@ def make_algorithm(name: str, *, population: int, seed: int, options: Mapping[st
         name: A name of ``ALGORITHMS``.
         population: The size of the population.
         seed: Random seed.
-        options: Parameters that replace those of the published comparison (see ``narm_options``).
+        options: Parameters that replace those of the published comparison (see ``narm``).
 
     Raises:
         ConfigError: If the name, or a parameter, is unknown.

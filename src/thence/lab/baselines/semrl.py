@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from thence._base.progress import Progress, silent
+from thence._base.settings.typed import setting
 from thence.errors import ConfigError, MiningError
-from thence.lab.baselines.exhaustive import FPGrowth, HMine, SupportFromRules, check_flaws, check_thresholds
-from thence.language.constraints import Constraint
+from thence.lab.baselines.exhaustive import FPGrowth, HMine, ItemsetMiner
 from thence.search.codes import require_codes
 from thence.search.exact.miner import Exact
 from thence.statements.rules.ruleset import RuleSet
@@ -38,7 +38,7 @@ __all__ = ["NaiveSemRL"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NaiveSemRL(SupportFromRules):
+class NaiveSemRL(ItemsetMiner):
     """Mine every rule of an existential table that meets the thresholds (Karabulut et al. 2023).
 
     Args:
@@ -66,32 +66,19 @@ class NaiveSemRL(SupportFromRules):
 
     name: ClassVar[str] = "naive-semrl"
     enrichment: ClassVar[str] = "existential"
-    exhaustive: ClassVar[bool] = True
 
     algorithm: Literal["fpgrowth", "hmine", "exact"] = "fpgrowth"
     published_encoding: bool = False
-    consequents: str = "one"
-    duplicates: str = "drop"
-    implied: str = "drop"
-    min_support: float = 0.2
-    min_confidence: float = 0.8
-    max_antecedents: int = 2
-    antecedent: Constraint = None
-    consequent: Constraint = None
+    min_support: float = setting(0.2, above=0, most=1)
 
     def __post_init__(self) -> None:
-        if self.algorithm not in ("fpgrowth", "hmine", "exact"):
-            raise ConfigError(f"unknown algorithm '{self.algorithm}'", hint="use 'fpgrowth', 'hmine' or 'exact'")
-        check_flaws(consequents=self.consequents, duplicates=self.duplicates, implied=self.implied)
+        super().__post_init__()
         flaws = self.published_encoding or (self.consequents, self.duplicates, self.implied) != ("one", "drop", "drop")
         if flaws and self.algorithm == "exact":
             raise ConfigError(
                 "the published encoding needs frequent itemsets, which the exact miner does not list",
                 hint="use algorithm='fpgrowth' or 'hmine'",
             )
-        check_thresholds(
-            min_support=self.min_support, min_confidence=self.min_confidence, max_antecedents=self.max_antecedents
-        )
 
     @property
     def label(self) -> str:

@@ -19,7 +19,7 @@ from thence.lab.experiments.methods import make_aerial
 from thence.lab.experiments.published_tables import Encoding
 from thence.lab.experiments.samples import Sample
 from thence.search.aerial.miner import Aerial
-from thence.search.aerial.settings import ProposalSettings, TrainingSettings
+from thence.search.aerial.settings import TrainingSettings
 from thence.tables.transactions import TransactionTable
 
 __all__ = [
@@ -65,13 +65,13 @@ AERIAL_STEPS = (
     Step("batches of 32", training={"batch_size": 32}),
     Step("5 epochs", training={"epochs": 5}),
     Step("rows shuffled in each epoch", training={"reshuffle": True}),
-    Step("rules above the threshold that hold", miner={"proposals": ProposalSettings()}),
+    Step("rules above the threshold that hold", training={"proposals": "paper"}),
     Step("means not rounded", encoding={"rounding": "none"}),
     Step("half-open bins, properties once per node (faithful)", "faithful", table="zero"),
     Step("static properties not consequents", "corrected", miner={"context_consequents": False}),
     Step("missing values stay missing", "corrected", table="missing"),
     Step("constants not among the inputs", "corrected", miner={"keep_constants": False}),
-    Step("masking", "corrected", training={"corruption": "mask"}, miner={"corruption": "mask"}),
+    Step("masking", "corrected", training={"corruption": "mask"}),
     Step("widths of ours", "corrected", training={"faithful_widths": False}),
     Step(
         "batches, epochs, rate and stop of ours (corrected)",
@@ -166,7 +166,7 @@ def list_masking(p: Parameters, seed: int) -> Iterator[tuple[str, str, Aerial]]:
 
 def _train_with(settings: TrainingSettings, p: Parameters, seed: int) -> Aerial:
     base = make_aerial("corrected", p, seed)
-    return replace(base, corruption=settings.corruption, settings=settings)
+    return replace(base, settings=settings)
 
 
 def list_arm_ae(sample: Sample, seed: int) -> Iterator[tuple[str, ARMAE, TransactionTable]]:

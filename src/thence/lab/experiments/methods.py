@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,7 +27,7 @@ from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
-    from thence.lab.baselines.narm_rules import WholeRules
+    from thence.lab.baselines.narm import WholeRules
     from thence.search.aerial.miner import Aerial
 
 __all__ = [
@@ -84,20 +83,13 @@ def make_aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aeria
 
     chosen: dict[str, Any] = {"similarity": p.similarity, "max_antecedents": p.antecedents, "min_confidence": 0.0}
     if variant == "published":
-        code = TrainingSettings.published(seed=seed)
-        code = replace(code, noise=p.noise, learning_rate=p.learning_rate, weight_decay=p.weight_decay)
+        code = {"noise": p.noise, "learning_rate": p.learning_rate, "weight_decay": p.weight_decay}
         return Aerial.published(seed=seed, **(chosen | {"settings": code} | changes))
     if variant != "faithful":
         return Aerial(seed=seed, settings=TrainingSettings(max_rows=p.training_rows), **(chosen | changes))
-    training = replace(
-        TrainingSettings.faithful(seed=seed),
-        noise=p.noise,
-        epochs=p.epochs,
-        batch_size=p.batch_size,
-        learning_rate=p.learning_rate,
-        weight_decay=p.weight_decay,
-    )
-    return replace(Aerial.faithful(seed=seed), settings=training, **(chosen | changes))
+    fields = ("noise", "epochs", "batch_size", "learning_rate", "weight_decay")
+    training = {name: getattr(p, name) for name in fields}
+    return Aerial.faithful(seed=seed, **(chosen | {"settings": training} | changes))
 
 
 def make_exact(p: Parameters, min_support: float, **changes: Any) -> Exact:

@@ -1,30 +1,356 @@
-"""Find consequents: the items of other features above the threshold (lines 11 to 13 of Algorithm 1).
-
-Only combinations that passed the gate come here, and only the output rows of features that may be a consequent are
-computed: all of them, or the neighbours of the combination. On the CPU a compiled loop looks for likely classes. A
-search that keeps only the most probable rules looks at a sketch of the outputs first, on a graphics processor at the
-outputs in half precision. This module must not enumerate combinations.
-"""
+"""X"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 
 import numpy as np
 import torch
+from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
 from thence.search.aerial.antecedents import PassedBatch
-from thence.search.aerial.first_look import FirstLook
-from thence.search.aerial.query_network import UNSURE, QueryNetwork
-from thence.search.aerial.sketch import LEAST_STATES, Sketch
+from thence.search.aerial.autoencoder import UNSURE, QueryNetwork
 from thence.search.neighbours import Neighbours
 from thence.search.torch_runtime import one_thread, product_precision
 
-__all__ = ["ConsequentSearch", "Consequents"]
+__all__ = ["ConsequentSearch", "Consequents", "FirstLook", "Sketch", "find_likely_classes"]
+
+LEAST_STATES = 512
+"""The fewest states from which their main directions can be estimated."""
+LEAST_WIDTH, LEAST_CELLS = 96, 1000
+"""Smaller networks gain nothing from a sketch."""
+STEP, LARGEST_SHARE = 16, 3
+"""Numbers of dimensions are tried in these steps, up to a third of the width."""
+TOLERABLE = 0.25
+"""The largest error of a typical feature, as a share of the lead."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """A few directions of the states, and the outputs along them.
+
+    Args:
+        centre: Mean state.
+        directions: Orthonormal directions, width × dimensions.
+        weight: Output weights along the directions, cells × dimensions.
+        bias: Outputs at the centre.
+        apart: Features × classes × classes: the error of the difference of two logits, per unit of distance.
+    """
+
+    centre: Tensor  # (width,)
+    directions: Tensor  # (width, dimensions)
+    weight: Tensor  # (cells, dimensions)
+    bias: Tensor  # (cells,), at the centre
+    apart: NDArray[np.float32]  # (features, classes, classes): error of one logit against another, per distance
+
+    @cached_property
+    def loose(self) -> NDArray[np.float32]:
+        """The largest entry of ``apart`` per feature."""
+        return np.asarray(self.apart.max(axis=(1, 2), initial=0.0))
+
+    @staticmethod
+    def of(states: Tensor, weight: Tensor, bias: Tensor, *, classes: int, lead: float) -> Sketch | None:
+        """Make the smallest sketch that is accurate enough for typical states, or ``None`` if it would not help.
+
+        Args:
+            states: Typical states.
+            weight: Output weights class by class: the first class of all features, then the second, and so on.
+            bias: Output biases in the same order.
+            classes: The number of classes of each feature.
+            lead: By how much the logit of a likely class exceeds the others.
+        """
+        width = states.shape[1]
+        if width < LEAST_WIDTH or len(weight) < LEAST_CELLS:
+            return None
+        centre = states.mean(dim=0)
+        directions = torch.linalg.eigh(torch.cov(states.T)).eigenvectors.flip(1)
+        for dimensions in range(STEP, width // LARGEST_SHARE + 1, STEP):
+            few = directions[:, :dimensions].contiguous()
+            sketch = Sketch.along(few, centre, weight, bias, classes=classes)
+            _, reach = sketch.logits(states[:LEAST_STATES])
+            if np.median(sketch.loose) * np.median(reach) <= TOLERABLE * lead:
+                return sketch
+        return None
+
+    @staticmethod
+    def along(directions: Tensor, centre: Tensor, weight: Tensor, bias: Tensor, *, classes: int) -> Sketch:
+        """Make a sketch along given orthonormal directions; the other arguments are those of ``of``."""
+        along = weight @ directions
+        rest = (weight - along @ directions.T).view(classes, -1, weight.shape[1]).transpose(0, 1)
+        apart = torch.cdist(rest, rest, compute_mode="donot_use_mm_for_euclid_dist")
+        return Sketch(centre, directions, along, torch.addmv(bias, weight, centre), apart.numpy())
+
+    def logits(self, states: Tensor) -> tuple[Tensor, NDArray[np.float32]]:
+        """Return approximate logits of all cells, and the distance of each state from the directions."""
+        moved = states - self.centre
+        along = moved @ self.directions
+        reach = (moved - along @ self.directions.T).norm(dim=1)
+        return torch.addmm(self.bias, along, self.weight.T), reach.numpy()
+
+
+ROUNDING = 1.6 * 2.0**-9
+"""Error of the difference of two logits per unit of the two norms that are multiplied. Rounding both factors to half
+precision (11 bits) changes each of the two logits by at most 2⁻¹⁰ of the product of the norms, rounding their product
+by 2⁻¹¹, and 256 sums in single precision by 2⁻¹⁵; what is left of the 1.6 is for the shifts."""
+LARGEST = 6e4
+"""Half precision ends at 65,504."""
+SMALLEST = 1e-4
+"""Allowance for what does not grow with the norms: the rounding of biases, and of numbers near zero, which have fewer
+bits."""
+NEAR_ONE = 4e-6
+"""More than the error of a sum of powers near one in single precision."""
+PRODUCT_CELLS, TILE_CELLS = 1 << 29, 1 << 26
+"""The most products in memory at once: in half precision with the kernel, and in single precision without."""
+MOST_ROWS = 1 << 15
+"""The most rows that the kernel takes at once."""
+AGAIN_CELLS = 1 << 28
+"""The most numbers that are copied to compute features again."""
+
+
+@dataclass(frozen=True, eq=False)
+class FirstLook:
+    """Output weights in half precision, and what is needed to compute a feature again.
+
+    Args:
+        half: Weights less their mean over the classes of a feature, classes × features × width.
+        loose: Error of the difference of two logits per feature and unit of distance from the centre of the states.
+        weight: The weights in double precision, features × classes × width.
+        bias: The biases in double precision, features × classes.
+    """
+
+    half: Tensor
+    loose: Tensor
+    weight: Tensor
+    bias: Tensor
+
+    @staticmethod
+    def of(weight: Tensor, bias: Tensor, *, classes: int) -> FirstLook | None:
+        """Prepare output weights, or return ``None`` if half precision cannot hold them.
+
+        Args:
+            weight: Output weights class by class: the first class of all features, then the second, and so on.
+            bias: Output biases in the same order.
+            classes: The number of classes of each feature.
+        """
+        double = weight.double().view(classes, -1, weight.shape[1])
+        apart = double - double.mean(dim=0)
+        if not float(apart.abs().amax()) < LARGEST:
+            return None
+        loose = ROUNDING * apart.norm(dim=2).amax(dim=0)
+        lines = double.transpose(0, 1).contiguous()
+        return FirstLook(apart.half(), loose.float(), lines, bias.double().view(classes, -1).T.contiguous())
+
+    def candidates(self, states: Tensor, share: float) -> tuple[Tensor, Tensor]:
+        """Return the rows and features where a class may have at least this share, in order; none is missed.
+
+        Args:
+            states: The states.
+            share: A share of at least one half.
+        """
+        centre = states.mean(dim=0)
+        moved = (states - centre) * math.log2(math.e)
+        at_centre = (self.weight @ centre.double() + self.bias).T
+        at_centre = (at_centre - at_centre.mean(dim=0)) * math.log2(math.e)
+        others = (1.0 - share) / share * (1.0 + SMALLEST)
+        found = _mark(moved, self.half, at_centre.float().contiguous(), self.loose, others)
+        row, feature = torch.nonzero(found, as_tuple=True)
+        return row, feature
+
+    def again(self, states: Tensor, row: Tensor, feature: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the most likely class of some rows and features, and its probability, from sums in double precision.
+
+        Args:
+            states: The states.
+            row: The row of each pair.
+            feature: The feature of each pair.
+        """
+        step = max(1, AGAIN_CELLS // (self.weight.shape[1] * self.weight.shape[2]))
+        codes, shares = [feature.new_empty(0)], [states.new_empty(0)]
+        for low in range(0, len(row), step):
+            here, there = row[low : low + step], feature[low : low + step]
+            logits = torch.bmm(self.weight[there], states[here].double().unsqueeze(-1)).squeeze(-1)
+            share, code = torch.softmax(logits + self.bias[there], dim=1).max(dim=1)
+            codes.append(code)
+            shares.append(share.to(states.dtype))
+        return torch.cat(codes), torch.cat(shares)
+
+
+def _mark(moved: Tensor, weight: Tensor, bias: Tensor, loose: Tensor, others: float) -> Tensor:
+    """Mark the features of each row in which all classes but one may have a small share: see ``mark_likely``."""
+    reach, half = moved.norm(dim=1), moved.half()
+    small = float(reach.amax() * loose.amax()) < LARGEST * ROUNDING
+    if half.device.type == "cuda" and small and find_spec("triton") is not None:
+        from thence.search.aerial.device_kernels import mark_likely
+
+        classes, count, width = weight.shape
+        lines, found = weight.view(-1, width).T, torch.empty(len(half), count, dtype=torch.int8, device=half.device)
+        with _long_sums():
+            for rows in _pieces(len(half), min(PRODUCT_CELLS // (classes * count), MOST_ROWS)):
+                products = torch.mm(half[rows], lines).view(-1, classes, count)
+                mark_likely(products, bias, reach[rows], loose, others, NEAR_ONE, found[rows])
+        return found
+    marked = []
+    for rows in _pieces(len(half), TILE_CELLS // len(loose)):
+        highest = torch.full((len(half[rows]), len(loose)), -torch.inf, device=half.device)
+        total = torch.zeros_like(highest)
+        for part, shift in zip(weight, bias, strict=True):
+            value = torch.addmm(shift, half[rows].float(), part.float().T)
+            power = (highest - value).abs_().neg_().exp2_()
+            total = torch.where(value > highest, total * power + 1.0, total + power)
+            highest = torch.maximum(highest, value)
+        marked.append(total <= 1.0 + NEAR_ONE + others * torch.exp2(reach[rows, None] * loose))
+    return torch.cat(marked)
+
+
+def _pieces(rows: int, most: int) -> list[slice]:
+    """Cut rows into slices of at most so many, or of one."""
+    return [slice(low, low + max(1, most)) for low in range(0, rows, max(1, most))]
+
+
+@contextmanager
+def _long_sums() -> Iterator[None]:
+    """Add products of half precision in single precision inside the context, whatever the global setting is."""
+    settings = torch.backends.cuda.matmul
+    chosen = settings.allow_fp16_reduced_precision_reduction
+    settings.allow_fp16_reduced_precision_reduction = False
+    try:
+        yield
+    finally:
+        settings.allow_fp16_reduced_precision_reduction = chosen
+
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+LEAD_ROUNDING = np.float32(1e-3)
+"""Tolerance for rounding errors when leads are compared; classes that pass are checked again."""
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "contract", "reassoc", "arcp"}, error_model="numpy")
+def find_likely_classes(
+    logits: Floats,
+    own: Ints,
+    allowed: NDArray[np.bool_],
+    lead: float,
+    threshold: float,
+    loose: Floats,
+    apart: Floats,
+    reach: Floats,
+    states: Floats,
+    weight: Floats,
+    bias: Floats,
+) -> tuple[Ints, Ints, Floats]:
+    """Find every class whose softmax is above a threshold of at least one half.
+
+    If ``reach`` is not empty, the logits are approximate: in row ``r``, the lead of one class of feature ``f`` over
+    another may be wrong by ``apart[f, one, other] * reach[r]``, and at most by ``loose[f] * reach[r]``. Classes that
+    may be above the threshold are then computed again from ``states``, ``weight`` and ``bias``.
+
+    Args:
+        logits: Logits, rows × classes × features.
+        own: Features to ignore in each row, −1 for none.
+        allowed: Which classes may be returned, classes × features.
+        lead: The logit of the threshold.
+        threshold: The threshold.
+        loose: Largest error per feature, or empty.
+        apart: Error per feature and pair of classes, or empty.
+        reach: Factor of the error per row, or empty if the logits are exact.
+        states: Last hidden states, one per row.
+        weight: Output weights, class by class.
+        bias: Output biases, class by class.
+
+    Returns:
+        Row, cell (class by class) and softmax of each class found.
+    """
+    rows, classes, count = logits.shape
+    approximate = len(reach) > 0
+    first, second = np.empty(count, np.float32), np.empty(count, np.float32)
+    fresh = np.empty(classes, np.float32)
+    room = 256
+    at, cells, shares = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float32)
+    found = 0
+    for row in range(rows):
+        one = logits[row]
+        for feature in range(count):
+            first[feature] = one[0, feature]
+            second[feature] = -np.inf
+        for code in range(1, classes):
+            line = one[code]
+            for feature in range(count):
+                value = line[feature]
+                lower = min(first[feature], value)
+                first[feature] = max(first[feature], value)
+                second[feature] = max(second[feature], lower)
+        wanted = np.float32(lead) - LEAD_ROUNDING
+        for feature in range(count):
+            slack = loose[feature] * reach[row] if approximate else np.float32(0.0)
+            if not first[feature] - second[feature] > wanted - slack:
+                continue
+            taken = False
+            for slot in range(own.shape[1]):
+                taken |= own[row, slot] == feature
+            if taken:
+                continue
+            if approximate and slack < wanted and classes > 1:
+                # No other class can then lead by that much, and the bound for this pair applies.
+                best, next_best = _first_two(one, feature)
+                bound = apart[feature, best, next_best] * reach[row]
+                if not one[best, feature] - one[next_best, feature] > wanted - bound:
+                    continue
+            if approximate:
+                for code in range(classes):
+                    cell = code * count + feature
+                    total = np.float32(0.0)
+                    for place in range(states.shape[1]):
+                        total += weight[cell, place] * states[row, place]
+                    fresh[code] = total + bias[cell]
+            else:
+                for code in range(classes):
+                    fresh[code] = one[code, feature]
+            best = 0
+            for code in range(1, classes):
+                if fresh[code] > fresh[best]:
+                    best = code
+            total = np.float32(0.0)
+            for code in range(classes):
+                total += np.exp(fresh[code] - fresh[best])
+            share = np.float32(1.0) / total
+            if not share > threshold or not allowed[best, feature]:
+                continue
+            if found == room:
+                room *= 2
+                at, cells, shares = _longer(at, room), _longer(cells, room), _longer(shares, room)
+            at[found], cells[found], shares[found] = row, best * count + feature, share
+            found += 1
+    return at[:found], cells[:found], shares[:found]
+
+
+@njit(nogil=True, cache=True)
+def _first_two(logits: Floats, feature: int) -> tuple[int, int]:
+    """Return the class with the highest logit of a feature, and the next."""
+    best, next_best = (0, 1) if logits[0, feature] >= logits[1, feature] else (1, 0)
+    for code in range(2, len(logits)):
+        value = logits[code, feature]
+        if value > logits[best, feature]:
+            best, next_best = code, best
+        elif value > logits[next_best, feature]:
+            next_best = code
+    return best, next_best
+
+
+@njit(nogil=True, cache=True)
+def _longer(array, room):  # type: ignore[no-untyped-def]
+    longer = np.empty(room, array.dtype)
+    longer[: len(array)] = array
+    return longer
+
 
 Numbers = NDArray[np.int64]
 
@@ -98,8 +424,7 @@ class ConsequentSearch:
         batch_bytes: Memory for one batch of outputs.
         sketches: One sketch per block of outputs, or none at all.
         sketched_at: The threshold that the sketches were made for.
-        inclusive: Whether an item at the threshold is a consequent.
-        same_feature: Whether the other values of a marked feature may be consequents.
+        as_released: Whether an item at the threshold is a consequent, and the other values of a marked feature may be.
     """
 
     network: QueryNetwork
@@ -108,8 +433,7 @@ class ConsequentSearch:
     batch_bytes: int
     sketches: tuple[Sketch | None, ...] = ()  # one per block, once there are any
     sketched_at: float = 0.0
-    inclusive: bool = False
-    same_feature: bool = False
+    as_released: bool = False
 
     @cached_property
     def features(self) -> NDArray[np.int64]:
@@ -209,7 +533,7 @@ class ConsequentSearch:
     ) -> list[Consequents]:
         """Search whole output rows; if only the most probable items are wanted, after a first look if that helps."""
         look = block.first_look if keep is not None and floor >= 0.5 and not settle else None
-        if look is None or keep is None or self.same_feature:
+        if look is None or keep is None or self.as_released:
             return self._ask(block, passed, rows, threshold, sketch, settle=settle)
         parts, step = [], max(1, self.batch_bytes // (LOOK_BYTES * block.items.shape[1]))
         place_of_item = torch.from_numpy(self._positions(block)[self.network.layout.feature_of_item])
@@ -249,11 +573,11 @@ class ConsequentSearch:
         def ask(part: NDArray[np.int64]) -> Consequents:
             states = passed.states[torch.from_numpy(part).to(self.network.device)]
             own = position[layout.feature_of_item[passed.items[part]]]
-            if self.same_feature:
+            if self.as_released:
                 own = np.full_like(own, -1)
             row, cell, values = search(block, states, own, threshold - UNSURE, sketch)
             items = block.items.reshape(-1)[cell]
-            if self.same_feature:
+            if self.as_released:
                 others = (passed.items[part[row]] != items[:, None]).all(axis=1)
                 row, items, values = row[others], items[others], values[others]
             if not settle:
@@ -278,13 +602,13 @@ class ConsequentSearch:
         threshold: float,
     ) -> Consequents:
         """Keep items above the threshold (or at it); values close to it are computed again in double precision."""
-        keep = values >= threshold if self.inclusive else values > threshold
+        keep = values >= threshold if self.as_released else values > threshold
         close = np.flatnonzero(np.abs(values - threshold) <= UNSURE)
         if len(close):
             exact = self.network.exact
             states = exact.states(passed.items[rows[close]])
             found = exact.marked_probability(states, items[close])
-            keep[close] = (found >= threshold if self.inclusive else found > threshold).cpu().numpy()
+            keep[close] = (found >= threshold if self.as_released else found > threshold).cpu().numpy()
         return Consequents(rows[keep], items[keep], values[keep])
 
 
@@ -299,8 +623,6 @@ Hits = tuple[Numbers, Numbers, NDArray[np.float32]]
 
 def _compiled(block: _Block, states: Tensor, own: Numbers, threshold: float, sketch: Sketch | None) -> Hits:
     """Find the classes above a threshold of at least one half, on the CPU."""
-    from thence.search.aerial.likely_classes import find_likely_classes
-
     classes, count = block.items.shape
     if sketch is None:
         logits = torch.addmm(block.bias, states, block.weight.T)

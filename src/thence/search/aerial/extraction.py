@@ -1,13 +1,17 @@
-"""Rules and frequent itemsets from a trained network: Algorithm 1 of the paper, as algebra.
+"""Rules from a trained network: Algorithm 1 of the paper, as algebra.
 
-The result is exactly what the paper's loop over test vectors gives, for any number of antecedents. A search can be
-split into independent parts (``split_search``), and results come as a stream of chunks in a fixed order. This module
-must not look at the data: exact counts are made elsewhere.
+The result is exactly what the paper's loop over test vectors gives, for any number of antecedents. The last digit of a
+probability depends on which queries are made together, so a long search is cut in the same places wherever its parts
+are searched, here or on an executor, and the parts are put together in the same order. This module must not look at
+the data: exact counts are made elsewhere.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -15,19 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thence._base.cluster.executors import Executor
 from thence._base.settings.numbers import require_integer
 from thence.errors import ConfigError
-from thence.search.aerial.antecedents import PassedBatch, find_antecedents
-from thence.search.aerial.autoencoder import Autoencoder, Layout
+from thence.search.aerial.antecedents import PassedBatch, find_antecedents, find_mutual_antecedents
+from thence.search.aerial.autoencoder import UNSURE, Autoencoder, Layout, QueryNetwork
 from thence.search.aerial.consequents import Consequents, ConsequentSearch
-from thence.search.aerial.mutual_gate import find_mutual_antecedents
-from thence.search.aerial.query_network import UNSURE, QueryNetwork
 from thence.search.aerial.settings import SearchSettings
 
 __all__ = [
-    "ItemsetArrays",
     "RuleArrays",
-    "estimate_queries",
+    "extract_in_parts",
     "extract_itemsets",
     "extract_rules",
     "extract_top_rules",
@@ -77,22 +79,6 @@ class RuleArrays:
     def empty(max_antecedents: int) -> RuleArrays:
         """Return arrays without rules, with ``max_antecedents`` antecedent columns."""
         return RuleArrays(np.empty((0, max_antecedents), np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
-
-
-@dataclass(frozen=True, eq=False)
-class ItemsetArrays:
-    """Itemsets that passed the gate, as arrays.
-
-    Args:
-        items: Items (itemsets × max_antecedents), ascending and padded with −1.
-        probability: The smallest probability among the items of each itemset.
-    """
-
-    items: NDArray[np.int32]
-    probability: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        return len(self.probability)
 
 
 def extract_rules(
@@ -189,7 +175,7 @@ def select_top_rules(chunks: Iterable[RuleArrays], *, k: int) -> RuleArrays:
 
 def extract_itemsets(
     model: Autoencoder, *, search: SearchSettings | None = None, progress: QueryProgress | None = None
-) -> Iterator[ItemsetArrays]:
+) -> Iterator[PassedBatch]:
     """Stream the itemsets that pass the gate, which the network takes to be frequent.
 
     Args:
@@ -200,7 +186,7 @@ def extract_itemsets(
     wanted = SearchSettings() if search is None else search
     for batch in _find_antecedents(_prepare(model, wanted)[0], wanted, progress):
         if len(batch.items):
-            yield ItemsetArrays(_pad(batch.items, wanted.max_antecedents), batch.weakest)
+            yield batch
 
 
 def split_search(model: Autoencoder, *, count: int, search: SearchSettings | None = None) -> list[SearchSettings]:
@@ -234,8 +220,7 @@ def _prepare(model: Autoencoder, wanted: SearchSettings) -> tuple[QueryNetwork, 
         ok,
         wanted.neighbours,
         _batch_bytes(network, wanted),
-        inclusive=wanted.inclusive,
-        same_feature=wanted.same_feature,
+        as_released=wanted.as_released,
     )
 
 
@@ -259,7 +244,7 @@ def _find_antecedents(
         "first": first,
         "batch_bytes": _batch_bytes(network, wanted),
     }
-    if wanted.gate_by == "mutual":
+    if wanted.search == "mutual":
         batches = find_mutual_antecedents(network, weights=weights, **common)
     else:
         batches = find_antecedents(network, search=wanted.search, **common)
@@ -307,3 +292,83 @@ def _pad(items: NDArray[np.int64], most: int) -> NDArray[np.int32]:
     padded = np.full((len(items), most), -1, np.int32)
     padded[:, : items.shape[1]] = items
     return padded
+
+
+QUERIES_PER_PART = 1 << 24
+"""About how many queries a part of a long search makes: some ten seconds of one processor."""
+
+
+def extract_in_parts(
+    model: Autoencoder,
+    *,
+    search: SearchSettings,
+    k: int | None = None,
+    progress: QueryProgress | None = None,
+    executor: Executor | None = None,
+    queries_per_part: int | None = None,
+) -> RuleArrays:
+    """Return the rules of a network, or the most probable ones.
+
+    Args:
+        model: The trained network.
+        search: Which rules to look for.
+        k: The number of rules to keep; all by default.
+        progress: Called after each batch of queries, on an executor after each part.
+        executor: Where to search; by default in this process.
+        queries_per_part: About how many queries a part makes, by default ``QUERIES_PER_PART``. On a graphics processor
+            there is one part.
+
+    Returns:
+        The rules of one part after the other, each in the order of ``extract_rules``; or the most probable first.
+
+    Examples:
+        >>> from thence.search.aerial.autoencoder import initialise
+        >>> rules = extract_in_parts(initialise([2, 2]), search=SearchSettings(similarity=0.1))
+        >>> rules.antecedents[0].tolist(), int(rules.consequents[0])
+        ([0, -1], 2)
+    """
+    weights = estimate_queries(model.layout, search)
+    total = int(weights.sum())
+    count = math.ceil(total / (queries_per_part or QUERIES_PER_PART)) if model.device.type == "cpu" else 1
+    parts = split_search(model, count=count, search=search) if count > 1 else [search]
+    done = [0]
+
+    def tell(asked: int, _: int) -> None:
+        if progress is not None:
+            progress(done[0] + asked, max(total, done[0] + asked))
+
+    found = []
+    if executor is None or executor.is_local:
+        for part in parts:
+            found.append(_extract(model, part, k, tell))
+            done[0] += _queries(weights, part)
+    else:
+        ranges = [part.first_features for part in parts]
+        with closing(executor.map(_extract_range, ranges, shared=(model, search, k))) as results:
+            for part, rules in zip(parts, results, strict=True):
+                found.append(rules)
+                tell(_queries(weights, part), 0)
+                done[0] += _queries(weights, part)
+    if len(found) == 1:
+        return found[0]
+    if k is not None:
+        return select_top_rules(found, k=k)
+    return RuleArrays.concat(found, max_antecedents=search.max_antecedents)
+
+
+def _extract_range(shared: tuple[Autoencoder, SearchSettings, int | None], first: range | None) -> RuleArrays:
+    # torch does not share arrays that cannot be written.
+    model, search, k = deepcopy(shared)
+    return _extract(model, replace(search, first_features=first), k, None)
+
+
+def _extract(model: Autoencoder, part: SearchSettings, k: int | None, progress: QueryProgress | None) -> RuleArrays:
+    if k is not None:
+        return extract_top_rules(model, k=k, search=part, progress=progress)
+    chunks = extract_rules(model, search=part, progress=progress)
+    return RuleArrays.concat(chunks, max_antecedents=part.max_antecedents)
+
+
+def _queries(weights: NDArray[np.float64], part: SearchSettings) -> int:
+    first = range(len(weights)) if part.first_features is None else part.first_features
+    return int(weights[first.start : first.stop].sum())

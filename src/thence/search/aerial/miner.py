@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thence._base.cluster.executors import Executor
 from thence._base.progress import Progress, silent
-from thence._base.settings.numbers import require_integer, require_number, require_share
+from thence._base.settings.numbers import LARGEST_SEED, MOST_ANTECEDENTS
+from thence._base.settings.typed import setting
 from thence.errors import ConfigError, MiningError
-from thence.language.constraints import Constraint, explain_no_match, prepare_constraint
+from thence.language.constraints import Constraint, explain_no_match
 from thence.language.items import Aspect
 from thence.search.aerial.model import AerialModel, BlockModel, digest_columns, pattern_text
 from thence.search.aerial.rows import ArrayRows, BlockRows, compute_marginal_loss
-from thence.search.aerial.settings import ProposalSettings, SearchSettings, TrainingSettings
+from thence.search.aerial.settings import SearchSettings, TrainingSettings
 from thence.search.base import BaseMiner
 from thence.search.codes import require_codes
-from thence.search.neighbours import Neighbours, near_columns, require_near
+from thence.search.neighbours import Neighbours, near_columns
 from thence.search.torch_runtime import find_device, one_thread, require_torch
 from thence.statements.counting.assurance import assured, require_assurance
 from thence.statements.counting.recount import recount
@@ -48,6 +50,10 @@ DIAGNOSED_ROWS, LEARNED_LITTLE = 10_000, 0.9
 """How many rows are sampled to explain an empty result, and the share of the marginal loss above which a network has
 learned little."""
 
+_AS_IN_THE_PAPER: Mapping[str, Any] = MappingProxyType(
+    {"context_consequents": True, "keep_constants": True, "min_confidence": 0.0, "assurance": None}
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Aerial(BaseMiner):
@@ -60,10 +66,9 @@ class Aerial(BaseMiner):
         similarity: Threshold of the network's probability, from 0 to 1, for marked items and for consequents.
         consequent_similarity: Overrides ``similarity`` for consequents.
         max_antecedents: The largest number of antecedent items.
-        search: ``"full"`` queries every combination of items; ``"grow"`` extends only antecedents that passed the gate.
-        gate_by: What an antecedent has to pass. ``"marked"`` is the paper's gate: the network reconstructs every marked
-            item. With ``"mutual"`` the items have to imply one another, which is much faster with many sensors.
-        corruption: How training corrupts its input: ``"mask"`` or the paper's ``"gaussian"``.
+        search: Which antecedents are queried, and what they have to pass. ``"full"`` is the paper's: every combination
+            of items, of which the network has to reconstruct every marked one. ``"grow"`` extends only antecedents that
+            passed. With ``"mutual"`` the items have to imply one another, which is much faster with many sensors.
         seed: Random seed.
         top_k: Keep only this many rules, the most probable ones. By default all are kept.
         min_support: The lowest exact support of a rule, applied after the recount.
@@ -80,13 +85,9 @@ class Aerial(BaseMiner):
         near: Which features may appear in the same rule, per block (made by ``within_hops``). Through ``th.mine`` and
             in a configuration also a number of hops.
         epochs: Number of passes over the rows. By default it is chosen from the data.
-        widths: Widths of the encoder's layers. By default they are chosen from the data.
-        batch_size: Rows per step of training. By default it is chosen from the data.
-        learning_rate: Initial learning rate. By default that of the paper, 0.005.
         device: Where to train and search: ``"cpu"`` or ``"cuda"``.
-        settings: Further training settings, as ``TrainingSettings`` or a mapping of its fields.
-        proposals: How rules are read from the network, as ``ProposalSettings`` or a mapping of its fields; for
-            comparisons with the paper's released code.
+        settings: Further settings of the network, as ``TrainingSettings`` or a mapping of its fields: noise, widths,
+            batch size, learning rate, and the points in which the paper's released code differs from the paper.
 
     Raises:
         ConfigError: If a setting has an impossible value, or ``settings`` contradicts another setting.
@@ -104,51 +105,31 @@ class Aerial(BaseMiner):
     columns: ClassVar[tuple[str, ...]] = ("probability", "assured_confidence")
     spreads: ClassVar[bool] = True
 
-    similarity: float = 0.8
-    consequent_similarity: float | None = None
-    max_antecedents: int = 2
-    search: str = "full"
-    gate_by: str = "marked"
-    corruption: str = "mask"
-    seed: int = 0
-    top_k: int | None = None
-    min_support: float | None = None
-    min_confidence: float | None = None
+    similarity: float = setting(0.8, least=0, most=1)
+    consequent_similarity: float | None = setting(None, least=0, most=1)
+    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
+    search: Literal["full", "grow", "mutual"] = "full"
+    seed: int = setting(0, least=0, most=LARGEST_SEED)
+    top_k: int | None = setting(None, least=1)
+    min_support: float | None = setting(None, least=0, most=1)
+    min_confidence: float | None = setting(None, least=0, most=1)
     assurance: float | None = 0.95
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
     keep_constants: bool = False
     near: Sequence[Any] | None = None
-    epochs: int | None = None
-    widths: tuple[int, ...] | None = None
-    batch_size: int | None = None
-    learning_rate: float | None = None
+    epochs: int | None = setting(None, least=1)
     device: str = "cpu"
     settings: TrainingSettings | None = None
-    proposals: ProposalSettings | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.settings, Mapping):  # from a configuration file
             object.__setattr__(self, "settings", TrainingSettings.from_mapping(self.settings))
-        if isinstance(self.proposals, Mapping):
-            object.__setattr__(self, "proposals", ProposalSettings.from_mapping(self.proposals))
-        for name in ("antecedent", "consequent"):
-            object.__setattr__(self, name, prepare_constraint(getattr(self, name)))
-        if self.consequent_similarity is not None:
-            require_share("consequent_similarity", self.consequent_similarity)
-        self._search(None, None, None)
-        self._training()
-        require_near(self.near)
-        if self.near is not None and self._per_node:
+        if self._training().softmax == "node" and self.near is not None:
             raise ConfigError("near cannot be combined with softmax='node'", hint="leave out one of them")
-        if self.top_k is not None:
-            require_integer("top_k", self.top_k)
-        for name in ("min_support", "min_confidence"):
-            if getattr(self, name) is not None:
-                require_share(name, getattr(self, name))
         if self.assurance:
-            require_number("assurance", self.assurance)
             require_assurance(self.assurance)
 
     @classmethod
@@ -161,49 +142,26 @@ class Aerial(BaseMiner):
         Args:
             seed: Random seed.
             device: Where to train and search: ``"cpu"`` or ``"cuda"``.
-            **changes: Other settings of ``Aerial``, which override those of the paper.
-
-        Raises:
-            ConfigError: If ``settings`` is among the changes.
+            **changes: Other settings of ``Aerial``, which override those of the paper. ``settings`` is a mapping of the
+                training settings that differ.
         """
-        if "settings" in changes:
-            raise ConfigError(
-                "'faithful' sets the training settings itself",
-                hint="change single ones (epochs, batch_size, widths, learning_rate), or use Aerial(settings=…)",
-            )
-        # Settings that Aerial has itself are given there only, so that they can be overridden.
-        settings = replace(TrainingSettings.faithful(), corruption="mask")
-        chosen: dict[str, Any] = {
-            "corruption": "gaussian",
-            "context_consequents": True,
-            "keep_constants": True,
-            "min_confidence": 0.0,
-            "assurance": None,
-        }
-        return cls(seed=seed, device=device, settings=settings, **(chosen | changes))
+        training = TrainingSettings.faithful(**changes.pop("settings", {}))
+        return cls(seed=seed, device=device, settings=training, **{**_AS_IN_THE_PAPER, **changes})
 
     @classmethod
     def published(cls, *, seed: int = 0, **changes: Any) -> Aerial:
         """Make a miner with the settings of the paper's released code, which differ from the paper in several points.
 
-        See ``TrainingSettings.published`` and ``ProposalSettings.published``. For comparisons only: the code has one
-        softmax over all properties of a node, so that none of them can reach a usual threshold.
+        See ``TrainingSettings.published``. For comparisons only: the code has one softmax over all properties of a
+        node, so that none of them can reach a usual threshold.
 
         Args:
             seed: Random seed.
-            **changes: Other settings of ``Aerial``, which override those of the code.
+            **changes: Other settings of ``Aerial``, which override those of the code. ``settings`` is a mapping of the
+                training settings that differ.
         """
-        settings = replace(TrainingSettings.published(seed=seed), epochs=2)
-        chosen: dict[str, Any] = {
-            "corruption": "gaussian",
-            "context_consequents": True,
-            "keep_constants": True,
-            "min_confidence": 0.0,
-            "assurance": None,
-            "settings": settings,
-            "proposals": ProposalSettings.published(),
-        }
-        return cls(seed=seed, **(chosen | changes))
+        training = TrainingSettings.published(**changes.pop("settings", {}))
+        return cls(seed=seed, settings=training, **{**_AS_IN_THE_PAPER, **changes})
 
     def resolved(self) -> Aerial:
         """Return this miner with the confidence bound and the training settings written out."""
@@ -213,7 +171,7 @@ class Aerial(BaseMiner):
         base = TrainingSettings() if self.settings is None else self.settings
         if not isinstance(base, TrainingSettings):
             raise ConfigError(f"settings must be a TrainingSettings object or a mapping, got {base!r}")
-        given = {name: getattr(self, name) for name in ("corruption", "max_antecedents", "seed", "device")}
+        given = {name: getattr(self, name) for name in ("max_antecedents", "seed", "device")}
         for name, value in given.items():
             other = getattr(base, name)
             if other not in (value, getattr(TrainingSettings, name)):
@@ -221,29 +179,19 @@ class Aerial(BaseMiner):
                     f"{name} is {value!r} for Aerial, but {other!r} in its training settings",
                     hint=f"pass Aerial({name}={other!r}) and leave it out of the training settings",
                 )
-        single = ("epochs", "widths", "batch_size", "learning_rate")
-        chosen = {name: getattr(self, name) for name in single if getattr(self, name) is not None}
-        return replace(base, **(given | chosen))
+        return replace(base, **given, epochs=self.epochs or base.epochs)
 
-    def _search(
-        self, left: NDArray[np.bool_] | None, right: NDArray[np.bool_] | None, near: Neighbours | None
-    ) -> SearchSettings:
+    def _search(self, left: NDArray[np.bool_], right: NDArray[np.bool_], near: Neighbours | None) -> SearchSettings:
         return SearchSettings(
             similarity=self.similarity,
             consequent=self.consequent_similarity,
             max_antecedents=self.max_antecedents,
-            search=self.search,  # type: ignore[arg-type]
-            gate_by=self.gate_by,  # type: ignore[arg-type]
+            search=self.search,
             antecedent_ok=left,
             consequent_ok=right,
             neighbours=near,
-            inclusive=self._proposals.inclusive,
-            same_feature=self._proposals.same_feature,
+            as_released=self._training().proposals == "code",
         )
-
-    @property
-    def _proposals(self) -> ProposalSettings:
-        return ProposalSettings() if self.proposals is None else self.proposals
 
     def mine(
         self, table: TransactionTable, *, progress: Progress = silent, executor: Executor | None = None
@@ -407,7 +355,7 @@ class Aerial(BaseMiner):
                 left_out[why] = len(rules) - len(kept)
             return kept
 
-        if not self._proposals.unsupported:
+        if self._training().proposals == "paper":
             rules = narrow(rules.take(np.flatnonzero(rules.counts.n_both > 0)), "never hold in the table")
         for name, bound in (("support", self.min_support), ("confidence", self.least_confidence)):
             if bound:
@@ -466,7 +414,7 @@ class Aerial(BaseMiner):
     def _extract_block(
         self, model: AerialModel, table: TransactionTable, at: int, progress: Progress, executor: Executor | None
     ) -> RuleSet:
-        from thence.search.aerial.parts import extract_in_parts
+        from thence.search.aerial.extraction import extract_in_parts
 
         block, learned = table.blocks[at], model.blocks[at]
         if learned.network is None:

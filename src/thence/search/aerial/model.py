@@ -1,30 +1,41 @@
-"""Trained models: one network per block of a table, and the meaning of the items that it was trained on.
+"""Trained models: one network per block of a table, the meaning of the items that it was trained on, and both on disk.
 
 A network knows items only by their position. Before it is used again, on further rows or to find rules, the table is
-checked: pattern, features, categories and bins must be the same. This module must not train, search or import torch.
+checked: pattern, features, categories and bins must be the same. On disk a model is a folder with one JSON file and one
+safetensors file per network, nothing executable. Files of another format, truncated files and altered files are refused
+with the name of the file: each has a checksum, which is also in the manifest of the folder. This module must not train
+or search, nor import torch before a model is read or written.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.errors import MiningError
+from thence._base.integrity.manifest import Entry, Manifest, save_manifest
+from thence.errors import MiningError, RunError, quote
 from thence.language.items import Interval, Value
 from thence.search.torch_runtime import require_torch
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from thence.search.aerial.autoencoder import Autoencoder
 
 __all__ = ["AerialModel", "BlockModel", "digest_columns", "pattern_text"]
+
+FORMAT, VERSION, DESCRIPTION = "thence-aerial", 2, "model.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +49,7 @@ class BlockModel:
         loss: The loss of the weights that were kept.
         epochs: The number of epochs.
         reason: Why there is no network, or a remark about it, such as very few rows.
-        meanings: A digest of the values of each column, or ``None`` in models stored by old versions.
+        meanings: A digest of the values of each column.
         pattern: The pattern of a lifted block as text, if there is one.
     """
 
@@ -48,7 +59,7 @@ class BlockModel:
     loss: float
     epochs: int
     reason: str | None = None
-    meanings: tuple[str, ...] | None = None
+    meanings: tuple[str, ...] = ()
     pattern: str | None = None
 
     def require_pattern(self, block: Block) -> None:
@@ -60,7 +71,7 @@ class BlockModel:
         Raises:
             MiningError: If it has not.
         """
-        if self.meanings is not None and self.pattern != pattern_text(block):
+        if self.pattern != pattern_text(block):
             raise MiningError(
                 f"the model was trained on {_name_pattern(self.pattern)}, but this block of the table has"
                 f" {_name_pattern(pattern_text(block))}",
@@ -81,10 +92,7 @@ class BlockModel:
         """
         self.require_pattern(block)
         columns = self._named(block)
-        # Models stored by old versions only know the number of values.
-        current = digest_columns(block, columns) if self.meanings else [str(block.columns[c].n_codes) for c in columns]
-        known = self.meanings or tuple(map(str, self.network.layout.cardinalities if self.network else ()))
-        for feature, before, now in zip(self.features, known, current, strict=True):
+        for feature, before, now in zip(self.features, self.meanings, digest_columns(block, columns), strict=True):
             if before != now:
                 raise MiningError(
                     f"the model was trained on other categories or bins of '{feature}'",
@@ -151,9 +159,21 @@ class AerialModel:
             MissingExtraError: If torch or safetensors is not installed.
         """
         require_torch(extra="aerial", also=("safetensors", "safetensors.torch"))
-        from thence.search.aerial.storage import save_blocks
-
-        save_blocks(self.blocks, Path(folder))
+        target = Path(folder)
+        described = [
+            {
+                "columns": block.columns.tolist(),
+                "features": list(block.features),
+                "loss": None if math.isnan(block.loss) else float(block.loss),
+                "epochs": int(block.epochs),
+                "reason": block.reason,
+                "meanings": list(block.meanings),
+                "pattern": block.pattern,
+                "network": None if block.network is None else _store_network(block.network, target, at),
+            }
+            for at, block in enumerate(self.blocks)
+        ]
+        _write_description(target, described)
 
     @staticmethod
     def load(folder: str | Path) -> AerialModel:
@@ -167,9 +187,7 @@ class AerialModel:
             MissingExtraError: If torch or safetensors is not installed.
         """
         require_torch(extra="aerial", also=("safetensors", "safetensors.torch"))
-        from thence.search.aerial.storage import load_blocks
-
-        return AerialModel(tuple(BlockModel(**fields) for fields in load_blocks(Path(folder))))
+        return AerialModel(tuple(_read_block(stored, Path(folder)) for stored in _read_description(Path(folder))))
 
 
 def digest_columns(block: Block, columns: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
@@ -198,3 +216,163 @@ def _text(value: Value | Interval) -> str:
 
 def _name_pattern(pattern: str | None) -> str:
     return "no pattern" if pattern is None else f"the pattern {pattern}"
+
+
+def _read_block(stored: dict[str, Any], folder: Path) -> BlockModel:
+    try:
+        network, reason, pattern = stored["network"], stored["reason"], stored["pattern"]
+        block = BlockModel(
+            columns=np.array(stored["columns"], dtype=np.int64),
+            features=tuple(str(name) for name in stored["features"]),
+            network=None if network is None else _read_network(network, folder),
+            loss=math.nan if stored["loss"] is None else float(stored["loss"]),
+            epochs=int(stored["epochs"]),
+            reason=None if reason is None else str(reason),
+            meanings=tuple(str(digest) for digest in stored["meanings"]),
+            pattern=None if pattern is None else str(pattern),
+        )
+        count = len(block.features)
+        if block.columns.shape != (count,) or (block.columns < 0).any() or len(block.meanings) != count:
+            raise ValueError(f"columns and digests do not match {count} features")
+        # With one softmax per node, the network has fewer softmaxes than columns.
+        if block.network is not None and block.network.layout.n_features > count:
+            raise ValueError(f"the network has {block.network.layout.n_features} features instead of {count}")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise _damaged(folder / DESCRIPTION, f"invalid description of a block ({error!r})") from error
+    return block
+
+
+def _write_description(folder: Path, blocks: list[dict[str, Any]]) -> None:
+    _make_folder(folder)
+    content = {"format": FORMAT, "version": VERSION, "sha256": _digest(blocks), "blocks": blocks}
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    _write_file(folder / DESCRIPTION, text.encode("utf-8"))
+    # Networks of an earlier, larger model may be in the folder; they are not part of this one.
+    names = [DESCRIPTION, *(block["network"]["file"] for block in blocks if block["network"] is not None)]
+    save_manifest(Manifest(folder, {name: Entry.of(folder / name) for name in names}))
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot create the folder ({error.strerror})", where=str(folder)) from error
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise RunError(f"cannot write the file ({error.strerror})", where=str(path)) from error
+
+
+def _digest(blocks: list[dict[str, Any]]) -> str:
+    """Return a digest of the description, which contains the digests of the weights."""
+    return hashlib.sha256(json.dumps(blocks, sort_keys=True).encode()).hexdigest()
+
+
+def _read_description(folder: Path) -> list[dict[str, Any]]:
+    path = folder / DESCRIPTION
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"cannot read a stored network ({error.strerror})", where=str(path)) from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"not JSON ({quote(error)[1:-1]})") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise RunError("not a network of Aerial", where=str(path))
+    if content.get("version") != VERSION:
+        raise RunError(
+            f"unsupported format version {content.get('version')}, expected {VERSION}",
+            where=str(path),
+            hint="read it with the release of thence that wrote it, or train the model again",
+        )
+    blocks = content.get("blocks")
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise _damaged(path, "the list of blocks is missing")
+    if content.get("sha256") != _digest(blocks):
+        raise _damaged(path, "the checksum of the description does not match")
+    return blocks
+
+
+def _store_network(model: Autoencoder, folder: Path, at: int) -> dict[str, Any]:
+    from safetensors.torch import save
+    from torch import float32
+
+    _make_folder(folder)
+    tensors = {
+        name: tensor.detach().to("cpu", float32).contiguous()
+        for name, tensor in zip(_names(len(model.hidden)), model.parameters(), strict=True)
+    }
+    content = save(tensors)
+    name = f"network-{at}.safetensors"
+    _write_file(folder / name, content)
+    return {
+        "file": name,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "cardinalities": model.layout.cardinalities.tolist(),
+        "widths": list(model.widths),
+        **({"linear_code": True} if model.linear_code else {}),
+    }
+
+
+def _read_network(stored: object, folder: Path) -> Autoencoder:
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    path = folder / DESCRIPTION
+    try:
+        if not isinstance(stored, dict):
+            raise TypeError("not an object")
+        name, digest = str(stored["file"]), str(stored["sha256"])
+        cardinalities = np.array(stored["cardinalities"], dtype=np.int64)
+        widths = [int(width) for width in stored["widths"]]
+        linear = bool(stored.get("linear_code", False))
+        if cardinalities.ndim != 1 or (cardinalities < 0).any() or not widths:
+            raise ValueError(f"cardinalities {cardinalities.tolist()}, widths {widths}")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise _damaged(path, f"invalid description of a network ({error!r})") from error
+    if Path(name).name != name:
+        raise _damaged(path, f"{quote(name)} is not in this folder")
+    path = folder / name
+    if path.is_symlink():
+        raise _damaged(path, "is a symbolic link")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"cannot read the weights ({error.strerror})", where=str(path)) from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise _damaged(path, "the checksum of the weights does not match")
+    try:
+        tensors = load(content)
+    except SafetensorError as error:
+        raise _damaged(path, f"not a safetensors file ({quote(error)[1:-1]})") from error
+    return _assemble(tensors, cardinalities, widths, linear, path)
+
+
+def _assemble(
+    tensors: dict[str, Tensor], cardinalities: NDArray[np.int64], widths: list[int], linear: bool, path: Path
+) -> Autoencoder:
+    from torch import float32
+
+    from thence.search.aerial.autoencoder import Autoencoder, Layout
+
+    layout = Layout.of(cardinalities)
+    sizes = [layout.n_items, *widths, layout.n_items]
+    shapes: list[tuple[int, ...]] = [(sizes[0], sizes[1]), (sizes[1],)]
+    for inputs, outputs in pairwise(sizes[1:]):
+        shapes += [(outputs, inputs), (outputs,)]
+    expected = dict(zip(_names(len(widths) - 1), shapes, strict=True))
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    if found != expected or any(tensor.dtype != float32 for tensor in tensors.values()):
+        raise _damaged(path, "the shapes of the weights do not match the description")
+    return Autoencoder.of(layout, [tensors[name] for name in expected], linear_code=linear)
+
+
+def _names(hidden: int) -> list[str]:
+    inner = [f"hidden.{number}.{part}" for number in range(hidden) for part in ("weight", "bias")]
+    return ["entry.weight", "entry.bias", *inner, "exit.weight", "exit.bias"]
+
+
+def _damaged(path: Path, why: str) -> RunError:
+    return RunError(why, where=str(path), hint="the file is damaged or was edited; train the model again")

@@ -283,7 +283,7 @@ def _adam(
     decays: tuple[float, float],
     epsilon: float,
 ) -> None:
-    """Make one step of Adam, as ``thence.search.aerial.adam`` does."""
+    """Make one step of Adam, as ``thence.search.aerial.training`` does."""
     size = np.float32(rate / (1.0 - decays[0] ** count))
     root = np.float32(1.0 / math.sqrt(1.0 - decays[1] ** count))
     keep, add = np.float32(decays[0]), np.float32(1.0 - decays[0])

@@ -5,20 +5,20 @@ This module must not import torch: settings are read from files long before anyt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thence._base.settings.numbers import MOST_ANTECEDENTS, require_integer, require_number, require_seed, require_share
-from thence._base.settings.typed import Location, refuse_unknown
+from thence._base.settings.numbers import LARGEST_SEED, MOST_ANTECEDENTS, require_integer
+from thence._base.settings.typed import Location, check_settings, refuse_unknown, setting
 from thence.errors import ConfigError
 from thence.search.neighbours import Neighbours
 from thence.search.torch_runtime import require_device
 
-__all__ = ["LEARNING_RATE", "ProposalSettings", "SearchSettings", "TrainingSettings"]
+__all__ = ["LEARNING_RATE", "SearchSettings", "TrainingSettings"]
 
 LEARNING_RATE = 5e-3
 """The learning rate of the paper."""
@@ -39,8 +39,8 @@ class TrainingSettings:
         decay: Whether the learning rate falls linearly to zero.
         weight_decay: Weight decay of Adam.
         held_out: Share of the rows that is held out to judge the network.
-        early_stopping: Whether to stop when the loss no longer improves, and to keep the best weights.
-        patience: Epochs without improvement before training stops.
+        early_stopping: Whether to stop when the loss no longer improves for a third of the epochs, and to keep the best
+            weights.
         max_rows: The most rows that one epoch uses; longer tables are sampled.
         seed: Random seed.
         device: ``"cpu"`` or ``"cuda"``, optionally with a number (``"cuda:1"``).
@@ -55,6 +55,9 @@ class TrainingSettings:
             does. The two differ by a factor, to which Adam is nearly invariant.
         reshuffle: Whether each epoch has an order of its own; otherwise the rows are shuffled once.
         curriculum: Whether masked training begins with many visible features and ends with few.
+        proposals: How rules are read from the network. ``"paper"``: an output above the threshold makes a consequent.
+            ``"code"``: also one equal to it, also of the other values of a marked feature, and rules that hold in no
+            row are kept, as in the paper's released code.
 
     Raises:
         ConfigError: If a setting has an impossible value.
@@ -67,78 +70,45 @@ class TrainingSettings:
     """
 
     corruption: Literal["mask", "gaussian"] = "mask"
-    noise: float = 0.5
-    max_antecedents: int = 2
+    noise: float = setting(0.5, least=0)
+    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
     widths: tuple[int, ...] | None = None
-    epochs: int | None = None
-    batch_size: int | None = None
-    learning_rate: float | None = None
+    epochs: int | None = setting(None, least=1)
+    batch_size: int | None = setting(None, least=1)
+    learning_rate: float | None = setting(None, above=0)
     decay: bool = True
-    weight_decay: float = 2e-8
-    held_out: float = 0.1
+    weight_decay: float = setting(2e-8, least=0)
+    held_out: float = setting(0.1, least=0, below=1)
     early_stopping: bool = True
-    patience: int | None = None
-    max_rows: int = 100_000
-    seed: int = 0
+    max_rows: int = setting(100_000, least=1)
+    seed: int = setting(0, least=0, most=LARGEST_SEED)
     device: str = "cpu"
     faithful_widths: bool = False
-    least_widths: tuple[int, int, int] = (16, 8, 4)
+    least_widths: tuple[int, ...] = (16, 8, 4)
     bottleneck: Literal["tanh", "linear"] = "tanh"
     softmax: Literal["feature", "node"] = "feature"
     loss_per: Literal["row", "output"] = "row"
     reshuffle: bool = True
     curriculum: bool = True
+    proposals: Literal["paper", "code"] = "paper"
 
     def __post_init__(self) -> None:
-        if self.corruption not in ("mask", "gaussian"):
-            raise ConfigError(f"corruption must be 'mask' or 'gaussian', got {self.corruption!r}")
-        for name in ("max_antecedents", "epochs", "batch_size", "patience", "max_rows"):
-            value = getattr(self, name)
-            if value is not None or name in ("max_antecedents", "max_rows"):
-                require_integer(name, value, most=MOST_ANTECEDENTS if name == "max_antecedents" else None)
-        if self.learning_rate is not None:
-            require_number("learning_rate", self.learning_rate)
-            if self.learning_rate <= 0:
-                raise ConfigError(f"learning_rate must be positive, got {self.learning_rate}")
-        for name in ("noise", "weight_decay"):
-            require_number(name, getattr(self, name))
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must not be negative, got {getattr(self, name)}")
-        require_number("held_out", self.held_out)
-        if not 0 <= self.held_out < 1:
-            raise ConfigError(f"held_out must be at least 0 and less than 1, got {self.held_out}")
-        require_seed(self.seed)
+        check_settings(self)
         require_device(self.device)
-        if self.widths is not None:
-            object.__setattr__(self, "widths", _checked_widths(self.widths))
-        self._check_published()
-
-    def _check_published(self) -> None:
-        """Check the settings that only the paper's code has."""
-        for name, known in (
-            ("bottleneck", ("tanh", "linear")),
-            ("softmax", ("feature", "node")),
-            ("loss_per", ("row", "output")),
-        ):
-            if getattr(self, name) not in known:
-                raise ConfigError(f"{name} must be '{known[0]}' or '{known[1]}', got {getattr(self, name)!r}")
-        given: Any = self.least_widths
-        least = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-        if len(least) != 3:
-            raise ConfigError(
-                f"least_widths must be three integers, got {self.least_widths!r}", hint="such as (16, 8, 4)"
-            )
-        for width in least:
-            require_integer("each of least_widths", width, least=0)
-        object.__setattr__(self, "least_widths", least)
+        for name, least in (("widths", 1), ("least_widths", 0)):
+            value = getattr(self, name)
+            if value is not None:
+                for width in value:
+                    require_integer(f"each of {name}", width, least=least)
+                object.__setattr__(self, name, tuple(int(width) for width in value))
+        if self.widths == () or len(self.least_widths) != 3:
+            raise ConfigError("widths must not be empty, and least_widths must be three", hint="such as (64, 32, 16)")
         if not self.is_published:
             return
         name = "softmax='node'" if self.softmax == "node" else "loss_per='output'"
-        for setting, value in (("corruption", "gaussian"), ("device", "cpu")):
-            if getattr(self, setting) != value:
-                raise ConfigError(f"{name} needs {setting}={value!r}, got {getattr(self, setting)!r}")
-        if self.held_out:
-            raise ConfigError(f"{name} cannot hold out rows", hint="pass held_out=0")
+        for other, needed in (("corruption", "gaussian"), ("device", "cpu"), ("held_out", 0)):
+            if getattr(self, other) != needed:
+                raise ConfigError(f"{name} needs {other}={needed!r}, got {getattr(self, other)!r}")
 
     @property
     def is_published(self) -> bool:
@@ -160,7 +130,7 @@ class TrainingSettings:
         return TrainingSettings(**given)
 
     @staticmethod
-    def faithful(*, seed: int = 0, device: str = "cpu") -> TrainingSettings:
+    def faithful(**changes: Any) -> TrainingSettings:
         """Return the paper's settings: gaussian noise 0.5, five epochs over all rows, constant learning rate.
 
         The paper does not give a batch size and its code takes single rows; 32 still makes many small steps. Widths
@@ -168,87 +138,47 @@ class TrainingSettings:
         held out and training never stops early. An epoch uses all rows, up to a million.
 
         Args:
-            seed: Random seed.
-            device: Where to train, ``"cpu"`` or ``"cuda"``.
+            **changes: Settings that override those of the paper.
         """
-        return TrainingSettings(
-            corruption="gaussian",
-            epochs=5,
-            batch_size=32,
-            learning_rate=LEARNING_RATE,
-            decay=False,
-            held_out=0.0,
-            early_stopping=False,
-            max_rows=1_000_000,
-            seed=seed,
-            device=device,
-            faithful_widths=True,
-        )
+        chosen: dict[str, Any] = {
+            "corruption": "gaussian",
+            "epochs": 5,
+            "batch_size": 32,
+            "learning_rate": LEARNING_RATE,
+            "decay": False,
+            "held_out": 0.0,
+            "early_stopping": False,
+            "max_rows": 1_000_000,
+            "faithful_widths": True,
+        }
+        return TrainingSettings.from_mapping(chosen | changes)
 
     @staticmethod
-    def published(*, seed: int = 0) -> TrainingSettings:
+    def published(**changes: Any) -> TrainingSettings:
         """Return the settings of the paper's released code, which differ from the paper in several points.
 
         One softmax over all properties of a node, widths of 1/8, 1/32 and 1/128 of the items without lower bounds, an
-        innermost layer without tanh, single rows, two epochs in the same order.
+        innermost layer without tanh, single rows, two epochs in the same order, and proposals as in the code.
 
         Args:
-            seed: Random seed.
+            **changes: Settings that override those of the code.
         """
-        return replace(
-            TrainingSettings.faithful(seed=seed),
-            epochs=2,
-            batch_size=1,
-            least_widths=(0, 0, 0),
-            bottleneck="linear",
-            softmax="node",
-            loss_per="output",
-            reshuffle=False,
-        )
+        chosen: dict[str, Any] = {
+            "epochs": 2,
+            "batch_size": 1,
+            "least_widths": (0, 0, 0),
+            "bottleneck": "linear",
+            "softmax": "node",
+            "loss_per": "output",
+            "reshuffle": False,
+            "proposals": "code",
+        }
+        return TrainingSettings.faithful(**(chosen | changes))
 
     @property
     def most_visible(self) -> int:
         """The largest number of features that masked training leaves visible."""
         return max(3, self.max_antecedents + 1)
-
-
-@dataclass(frozen=True)
-class ProposalSettings:
-    """How rules are read from the network, in the points in which the paper's released code differs from the paper.
-
-    Args:
-        inclusive: Whether an output equal to the threshold makes a consequent; in the paper it must be larger.
-        same_feature: Whether the other values of a marked feature may be consequents. With a threshold above 0.5 they
-            cannot be.
-        unsupported: Whether rules that hold in no row are kept.
-
-    Examples:
-        >>> ProposalSettings.published().unsupported
-        True
-    """
-
-    inclusive: bool = False
-    same_feature: bool = False
-    unsupported: bool = False
-
-    @staticmethod
-    def from_mapping(given: Mapping[str, Any]) -> ProposalSettings:
-        """Make settings from a table of a configuration file.
-
-        Args:
-            given: Values by the names of the fields.
-
-        Raises:
-            ConfigError: If a name is unknown.
-        """
-        known = [field.name for field in fields(ProposalSettings)]
-        refuse_unknown(given, known, Location(), says="unknown proposal setting '{}'")
-        return ProposalSettings(**given)
-
-    @staticmethod
-    def published() -> ProposalSettings:
-        """Return the settings of the paper's released code."""
-        return ProposalSettings(inclusive=True, same_feature=True, unsupported=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,17 +190,16 @@ class SearchSettings:
         gate: Overrides ``similarity`` for the marked items.
         consequent: Overrides ``similarity`` for the consequents.
         max_antecedents: The largest number of antecedent items.
-        search: ``"full"`` queries every combination of items; ``"grow"`` queries a combination only if all of its
-            subsets with one item less have passed the gate.
-        gate_by: ``"marked"`` is the paper's gate: the network must reconstruct every marked item. With ``"mutual"``
-            the items, each marked alone, must imply one another; it cannot be combined with ``search="grow"``.
+        search: ``"full"`` queries every combination of items, and keeps those of which the network reconstructs every
+            marked item. ``"grow"`` queries a combination only if all of its subsets with one item less have passed.
+            With ``"mutual"`` the items, each marked alone, must imply one another.
         antecedent_ok: For each item, whether it may be in an antecedent. By default every item may.
         consequent_ok: For each item, whether it may be a consequent. By default every item may.
         neighbours: Which features may appear in the same rule. By default all of them may.
         first_features: Limits the search to antecedents whose first feature is in this range.
         batch_bytes: Memory for one batch of queries. By default it depends on the device.
-        inclusive: Whether an output equal to the threshold makes a consequent.
-        same_feature: Whether the other values of a marked feature may be consequents.
+        as_released: Whether an output equal to the threshold makes a consequent, and the other values of a marked
+            feature may be consequents, as in the paper's released code. With a threshold above 0.5 they cannot be.
 
     Raises:
         ConfigError: If a setting has an impossible value.
@@ -280,37 +209,20 @@ class SearchSettings:
         0.9
     """
 
-    similarity: float = 0.8
-    gate: float | None = None
-    consequent: float | None = None
-    max_antecedents: int = 2
-    search: Literal["full", "grow"] = "full"
-    gate_by: Literal["marked", "mutual"] = "marked"
+    similarity: float = setting(0.8, least=0, most=1)
+    gate: float | None = setting(None, least=0, most=1)
+    consequent: float | None = setting(None, least=0, most=1)
+    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
+    search: Literal["full", "grow", "mutual"] = "full"
     antecedent_ok: NDArray[np.bool_] | None = None
     consequent_ok: NDArray[np.bool_] | None = None
     neighbours: Neighbours | None = None
     first_features: range | None = None
-    batch_bytes: int | None = None
-    inclusive: bool = False
-    same_feature: bool = False
+    batch_bytes: int | None = setting(None, least=1)
+    as_released: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("similarity", "gate", "consequent"):
-            value = getattr(self, name)
-            if value is not None or name == "similarity":
-                require_share(name, value)
-        require_integer("max_antecedents", self.max_antecedents, most=MOST_ANTECEDENTS)
-        if self.search not in ("full", "grow"):
-            raise ConfigError(f"search must be 'full' or 'grow', got {self.search!r}")
-        if self.gate_by not in ("marked", "mutual"):
-            raise ConfigError(f"gate_by must be 'marked' or 'mutual', got {self.gate_by!r}")
-        if self.gate_by == "mutual" and self.search == "grow":
-            raise ConfigError(
-                "search='grow' cannot be combined with gate_by='mutual', which always grows combinations",
-                hint="leave out search",
-            )
-        if self.batch_bytes is not None and self.batch_bytes < 1:
-            raise ConfigError(f"batch_bytes must be positive, got {self.batch_bytes}")
+        check_settings(self)
 
     @property
     def gate_threshold(self) -> float:
@@ -321,12 +233,3 @@ class SearchSettings:
     def consequent_threshold(self) -> float:
         """The threshold for the consequents."""
         return self.similarity if self.consequent is None else self.consequent
-
-
-def _checked_widths(widths: object) -> tuple[int, ...]:
-    """Return the widths as a tuple of integers, or raise ``ConfigError``."""
-    if isinstance(widths, str) or not isinstance(widths, Iterable) or not (widths := tuple(widths)):
-        raise ConfigError(f"widths must be a list of integers, got {widths!r}", hint="for example (64, 32, 16)")
-    for width in widths:
-        require_integer("each width", width)
-    return tuple(int(width) for width in widths)

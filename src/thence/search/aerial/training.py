@@ -1,15 +1,20 @@
 """Training of Aerial's autoencoder: seeded, with early stopping, from rows in memory or streamed.
 
 Loss, optimiser and noise are the paper's; masking, batch size, number of epochs and learning rate decay are our own
-(see the guide). Nothing here reads or changes the global random state, and training that diverges is an error. This
-module must not know about rules.
+(see the guide). ``mask`` leaves about as many features visible as an extraction query marks and replaces the rest by
+the unknown block, so that training resembles extraction. ``gaussian`` is the paper's corruption: noise on the one-hot
+input, clipped to [0, 1].
+
+Nothing here reads or changes the global random state, and training that diverges is an error. This module must not
+know about rules.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,24 +22,336 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from thence.errors import ConfigError, MiningError
-from thence.search.aerial.adam import Adam
 from thence.search.aerial.autoencoder import Autoencoder, Layout, centre_blocks, choose_faithful_widths, initialise
-from thence.search.aerial.corruption import (
-    draw_features_around,
-    draw_few_of_many_features,
-    draw_visible_features,
-    find_visible_items,
-    make_noisy_input,
-)
-from thence.search.aerial.loss import AllFeatures, NearFeatures, Output, compute_gradients, compute_loss
+from thence.search.aerial.loss import AllFeatures, NearFeatures, Output, WideOutput, compute_gradients, compute_loss
 from thence.search.aerial.rows import ArrayRows, Codes, RowSource, check_codes, explain_trivial, read_sample
 from thence.search.aerial.settings import LEARNING_RATE, TrainingSettings
-from thence.search.aerial.wide_loss import WideOutput
-from thence.search.aerial.wide_steps import WideSteps
 from thence.search.neighbours import Neighbours
-from thence.search.torch_runtime import find_device
+from thence.search.torch_runtime import find_device, product_precision
 
-__all__ = ["Epoch", "Training", "train"]
+__all__ = [
+    "Adam",
+    "Epoch",
+    "draw_features_around",
+    "draw_few_of_many_features",
+    "draw_visible_features",
+    "find_visible_items",
+    "make_noisy_input",
+    "sum_by_item_at_once",
+    "train",
+]
+
+PIECE = 1 << 17
+
+
+class Adam:
+    """Adam on copies of some tensors. ``tensors`` are views of one buffer, ``flat``, which is changed in place.
+
+    Args:
+        start: The initial tensors, which are copied.
+        weight_decay: L2 penalty, added to the gradients.
+        betas: Decay rates of the running mean and of the running mean square.
+        epsilon: Added to the denominator.
+
+    Examples:
+        >>> optimiser = Adam([torch.ones(2)], weight_decay=0.0)
+        >>> optimiser.step([torch.tensor([1.0, -2.0])], learning_rate=0.1)
+        >>> [round(float(value), 3) for value in optimiser.tensors[0]]
+        [0.9, 1.1]
+    """
+
+    def __init__(
+        self,
+        start: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        epsilon: float = 1e-8,
+    ) -> None:
+        self.shapes = [tensor.shape for tensor in start]
+        self.flat = torch.cat([tensor.detach().reshape(-1) for tensor in start])
+        self.tensors = self.views(self.flat)
+        self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
+        self.weight_decay, self.betas, self.epsilon = weight_decay, betas, epsilon
+        self.count = 0
+        self.counted = torch.zeros((), device=self.flat.device)  # by ``step_at_once``
+
+    def views(self, flat: Tensor) -> list[Tensor]:
+        """Return a buffer as tensors with the initial shapes, without a copy."""
+        parts = torch.split(flat, [shape.numel() for shape in self.shapes])
+        return [part.view(shape) for part, shape in zip(parts, self.shapes, strict=True)]
+
+    def step(self, gradients: Sequence[Tensor], *, learning_rate: float) -> None:
+        """Make one step against the gradients, which are given in the order of the tensors."""
+        self.count += 1
+        first, second = self.betas
+        size = learning_rate / (1.0 - first**self.count)
+        root = math.sqrt(1.0 - second**self.count)
+        gradient = torch.cat([tensor.reshape(-1) for tensor in gradients])
+        piece = PIECE if gradient.device.type == "cpu" else max(len(gradient), 1)
+        for low in range(0, len(gradient), piece):
+            at = slice(low, low + piece)
+            pull = gradient[at].add_(self.flat[at], alpha=self.weight_decay)
+            moved = self.mean[at].lerp_(pull, 1.0 - first)
+            spread = self.square[at].mul_(second).addcmul_(pull, pull, value=1.0 - second)
+            self.flat[at].addcdiv_(moved, spread.sqrt().div_(root).add_(self.epsilon), value=-size)
+
+    def step_at_once(self, gradients: Sequence[Tensor], *, learning_rate: Tensor) -> None:
+        """Make the same step in one pass over the weights, on a graphics processor; the last digits may differ.
+
+        It can be recorded and replayed: learning rate and number of steps are on the device.
+        """
+        self.counted += 1.0
+        first, second = self.betas
+        torch._fused_adam_(
+            self.tensors,
+            list(gradients),
+            self.views(self.mean),
+            self.views(self.square),
+            [],
+            [self.counted] * len(self.tensors),
+            lr=learning_rate,
+            beta1=first,
+            beta2=second,
+            weight_decay=self.weight_decay,
+            eps=self.epsilon,
+            amsgrad=False,
+            maximize=False,
+        )
+
+
+MANY = 8
+"""From this many visible features on, ranking random numbers is faster than drawing one feature after the other."""
+
+
+def draw_visible_features(n_features: int, *, rows: int, most: int, generator: torch.Generator) -> Tensor:
+    """Draw the visible features of each row.
+
+    The number of visible features is uniform over 1 to ``most``, and so is each choice of features of that size.
+
+    Args:
+        n_features: The number of features.
+        rows: The number of rows.
+        most: The largest number of visible features.
+        generator: Source of randomness, which also gives the device.
+
+    Returns:
+        The features (rows × most), −1 where a row shows fewer.
+
+    Examples:
+        >>> shown = draw_visible_features(5, rows=3, most=2, generator=torch.Generator().manual_seed(0))
+        >>> shown.shape, bool((shown[:, 0] != shown[:, 1]).all())
+        (torch.Size([3, 2]), True)
+    """
+    device, most = generator.device, min(most, n_features)
+    if most > MANY:
+        picks = torch.rand(rows, n_features, generator=generator, device=device).topk(most, dim=1).indices
+        return _keep_some(picks, generator)
+    picks = torch.empty(rows, 0, dtype=torch.int64, device=device)
+    for drawn in range(most):
+        pick = torch.randint(0, n_features - drawn, (rows, 1), generator=generator, device=device)
+        # Walking up through the earlier picks skips each of them once, so all remaining features are equally likely.
+        for earlier in picks.sort(dim=1).values.T:
+            pick += pick >= earlier.unsqueeze(1)
+        picks = torch.cat([picks, pick], dim=1)
+    return _keep_some(picks, generator)
+
+
+def draw_few_of_many_features(n_features: int, *, rows: int, most: int, generator: torch.Generator) -> Tensor:
+    """Draw the visible features of each row of a wide table.
+
+    Like ``draw_visible_features``, but a feature that is drawn twice is shown once. Where many more features are hidden
+    than shown this is rare, and there is no need to rank them all.
+
+    Args:
+        n_features: The number of features.
+        rows: The number of rows.
+        most: The largest number of visible features.
+        generator: Source of randomness, which also gives the device.
+
+    Returns:
+        The features (rows × most), −1 where a row shows fewer.
+    """
+    picks = torch.randint(0, n_features, (rows, most), generator=generator, device=generator.device)
+    picks = _keep_some(picks, generator).sort(dim=1).values
+    picks[:, 1:].masked_fill_(picks[:, 1:] == picks[:, :-1], -1)
+    return picks
+
+
+def draw_features_around(
+    centres: Tensor, *, per_centre: int, most: int, generator: torch.Generator, neighbours: Neighbours
+) -> Tensor:
+    """Draw visible features for blocks of rows that each show their centre and some of its neighbours.
+
+    Args:
+        centres: The central feature of each block.
+        per_centre: Rows per block.
+        most: The largest number of visible features.
+        generator: Source of randomness, which also gives the device.
+        neighbours: The neighbours of each feature.
+
+    Returns:
+        The features (rows × most), −1 where a row shows fewer.
+    """
+    device = generator.device
+    starts = torch.from_numpy(neighbours.starts).to(device)
+    # One more entry, for features without neighbours to point at.
+    members = torch.nn.functional.pad(torch.from_numpy(neighbours.members).to(device), (0, 1), value=-1)
+    low, size = starts[centres], starts[centres + 1] - starts[centres]
+    picks = centres.repeat_interleave(per_centre).unsqueeze(1)
+    low, size = (bound.repeat_interleave(per_centre).unsqueeze(1) for bound in (low, size))
+    for _ in range(1, most):
+        step = (torch.rand(len(picks), 1, generator=generator, device=device) * size).long()
+        pick = members[torch.where(size > 0, low + step, -1)]
+        # A feature that is drawn twice is shown once.
+        picks = torch.cat([picks, pick.masked_fill_((picks == pick).any(dim=1, keepdim=True), -1)], dim=1)
+    return _keep_some(picks, generator)
+
+
+def _keep_some(picks: Tensor, generator: torch.Generator) -> Tensor:
+    """Keep a random number of the picks of each row, from one to all of them, each number equally often."""
+    rows, most = picks.shape
+    count = torch.randint(1, most + 1, (rows, 1), generator=generator, device=generator.device)
+    return picks.masked_fill_(torch.arange(most, device=generator.device) >= count, -1)
+
+
+def find_visible_items(layout: Layout, codes: Tensor, features: Tensor, offsets: Tensor | None = None) -> Tensor:
+    """Return the items of the visible features, and ``n_items`` where no feature is shown or its value is missing.
+
+    Args:
+        layout: How the items are numbered.
+        codes: The codes of the rows.
+        features: The visible features of each row, −1 for none.
+        offsets: The offsets of the layout, if they are on the device already.
+    """
+    shown = features.clamp(min=0)
+    chosen = torch.gather(codes, 1, shown).long()
+    if offsets is None:
+        offsets = torch.as_tensor(layout.offsets, device=codes.device)
+    items = offsets[shown] + chosen
+    return items.masked_fill_((features < 0) | (chosen < 0), layout.n_items)
+
+
+def make_noisy_input(
+    layout: Layout, codes: Tensor, *, unknown: Tensor, noise: float, generator: torch.Generator
+) -> Tensor:
+    """Return one-hot rows with gaussian noise, clipped to [0, 1].
+
+    Args:
+        layout: How the items are numbered.
+        codes: Codes of the rows, −1 where a value is missing; a missing value becomes the unknown block, without noise.
+        unknown: The input in which every feature is unknown.
+        noise: Standard deviation of the noise.
+        generator: Source of randomness.
+    """
+    rows = len(codes)
+    dense = torch.randn(rows, layout.n_items, generator=generator, device=codes.device).mul_(noise)
+    offsets = torch.as_tensor(layout.offsets[:-1], device=codes.device)
+    present = codes >= 0
+    # Missing values are written to a spare column, which is cut off again.
+    items = torch.where(present, codes + offsets, layout.n_items)
+    spare = torch.zeros(rows, layout.n_items + 1, device=codes.device, dtype=dense.dtype)
+    dense += spare.scatter_(1, items, 1.0)[:, :-1]
+    dense.clamp_(0.0, 1.0)
+    if not bool(present.all()):
+        owner = torch.as_tensor(layout.feature_of_item, device=codes.device)
+        dense = torch.where(present[:, owner], dense, unknown)
+    return dense
+
+
+UNRECORDED = 3
+"""Steps before one is recorded: libraries prepare themselves in the first ones."""
+
+
+class WideSteps:
+    """Steps that change the weights of an optimiser.
+
+    Args:
+        model: The network; its weights are the tensors of the optimiser, its outputs in the order of ``output``.
+        output: The output layer.
+        optimiser: The optimiser.
+        rows: Rows of a usual step. Steps with other numbers of rows are not recorded.
+        shown: The largest number of visible features.
+    """
+
+    def __init__(self, model: Autoencoder, output: WideOutput, optimiser: Adam, *, rows: int, shown: int) -> None:
+        self.model, self.output, self.optimiser = model, output, optimiser
+        self.n_items = model.layout.n_items
+        self.rate = torch.zeros((), device=model.device)
+        self.loss = torch.zeros((), dtype=torch.float64, device=model.device)
+        self.items = torch.full((rows, shown), self.n_items, device=model.device)
+        self.codes: Tensor | None = None
+        self.recorded: Any = None
+        self.made = 0
+
+    def make(self, codes: Tensor, items: Tensor, rate: float) -> None:
+        """Make a step, and add its loss to ``loss``.
+
+        Args:
+            codes: The targets, −1 where a value is missing.
+            items: The visible items of each row, and the number of items where fewer are visible.
+            rate: The learning rate.
+        """
+        self.rate.fill_(rate)
+        self.made += 1
+        usual = codes.device.type == "cuda" and len(codes) == len(self.items) and items.shape[1] <= self.items.shape[1]
+        if not usual or self.made <= UNRECORDED:
+            self._make(codes, items)
+            return
+        if self.codes is None:
+            self.codes = torch.empty_like(codes)
+        self.codes.copy_(codes)
+        self.items[:, : items.shape[1]] = items
+        self.items[:, items.shape[1] :] = self.n_items
+        if self.recorded is None:
+            self.recorded = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.recorded):
+                self._make(self.codes, self.items)
+        self.recorded.replay()
+
+    def judge(self, codes: Tensor, items: Tensor) -> Tensor:
+        """Return the mean loss of some rows; the arguments are those of ``make``."""
+        with product_precision("high"):
+            return self.output.compute_loss(self.model, self._first_layer(items), codes)
+
+    def _make(self, codes: Tensor, items: Tensor) -> None:
+        with product_precision("high"):
+            found = self.output.compute_gradients(self.model, self._first_layer(items), codes)
+        self.loss += found.loss
+        entry = sum_by_item_at_once(items, found.first, self.n_items)
+        gradients = [entry, found.first.sum(dim=0), *found.inner, found.exit, found.exit_bias]
+        self.optimiser.step_at_once(gradients, learning_rate=self.rate)
+        # Adam's steps do not keep the blocks centred: see ``training``.
+        self.output.centre_(self.model.entry)
+
+    def _first_layer(self, items: Tensor) -> Tensor:
+        """Return the first pre-activations, without a copy of the weights for what is not shown."""
+        entry = self.model.entry
+        shown = (items < self.n_items).to(entry.dtype)
+        places = items.clamp(max=self.n_items - 1)
+        added = torch.nn.functional.embedding_bag(places, entry, mode="sum", per_sample_weights=shown)
+        return added.add_(self.model.entry_bias)
+
+
+def sum_by_item_at_once(items: Tensor, gradients: Tensor, n_items: int) -> Tensor:
+    """Sum the gradients of the rows that show each item, all in one call. What is not shown goes to spare places.
+
+    Args:
+        items: The visible items of each row, and the number of items where fewer are visible.
+        gradients: One gradient per row.
+        n_items: The number of items.
+
+    Examples:
+        >>> sum_by_item_at_once(torch.tensor([[0, 1], [1, 3]]), torch.tensor([[1.0], [2.0]]), 3).flatten().tolist()
+        [1.0, 3.0, 0.0]
+    """
+    rows, shown = items.shape
+    spare = n_items + torch.arange(rows, device=items.device).unsqueeze(1)
+    places = torch.where(items < n_items, items, spare)
+    total = torch.zeros(n_items + rows, gradients.shape[1], device=gradients.device)
+    total.index_add_(0, places.reshape(-1), gradients.repeat_interleave(shown, dim=0))
+    return total[:n_items]
+
 
 EpochProgress = Callable[["Epoch"], None]
 """Called after each epoch."""
@@ -65,6 +382,9 @@ PRODUCT_ITEMS = 32
 FEW_OF_MANY = 8
 """Wide tables on a graphics processor are trained in larger pieces of work (``wide_loss``) if they have this many times
 as many features as a row ever shows."""
+
+PATIENCE = 3
+"""Training stops early after this part of the epochs without an improvement, and after five at least."""
 
 HELD_OUT_ROWS = 2048
 SMALLEST_HELD_OUT = 16
@@ -271,7 +591,7 @@ class _Trainer:
         needed = max(3, math.ceil(steps / per_epoch))
         self.cut_short = options.epochs is None and source.n_rows < FEW_ROWS and needed > MOST_PASSES
         self.epochs = options.epochs or (MOST_PASSES if self.cut_short else needed)
-        self.patience = options.patience or max(5, self.epochs // 3)
+        self.patience = max(5, self.epochs // PATIENCE)
         self.steps_per_epoch, self.total_steps, self.step = per_epoch, self.epochs * per_epoch, 0
         self.compiled = options.is_published or (not self.masked and self.batch == 1 and self.device.type == "cpu")
         self.wide = None
@@ -500,7 +820,7 @@ class _Trainer:
         if not math.isfinite(epoch.loss) or not math.isfinite(epoch.monitored_loss):
             raise MiningError(
                 f"training diverged in epoch {epoch.number}: the loss is {epoch.monitored_loss}",
-                hint=f"lower learning_rate (now {self.learning_rate:g})",
+                hint=f"lower learning_rate in the training settings (now {self.learning_rate:g})",
             )
 
 

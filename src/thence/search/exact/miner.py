@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from thence._base.cluster.executors import Executor
 from thence._base.progress import FIRST_RUN, Progress, silent
-from thence._base.settings.numbers import MOST_ANTECEDENTS, require_integer, require_share
+from thence._base.settings.numbers import MOST_ANTECEDENTS
+from thence._base.settings.typed import setting
 from thence.errors import ConfigError, nearest
 from thence.language.constraints import Constraint, explain_no_match
 from thence.search.base import BaseMiner
@@ -24,7 +25,7 @@ from thence.search.exact.estimate import require_room, search_input, suggest_set
 from thence.search.exact.kernels import continue_search, count_pairs_of
 from thence.search.exact.search import RuleBlock, mine_exact
 from thence.search.neighbours import near_columns
-from thence.search.torch_runtime import find_device, is_on_cpu, require_device, require_torch
+from thence.search.torch_runtime import find_device, is_on_cpu, require_torch
 from thence.statements.counting.recount import recount
 from thence.statements.rules.measures import MEASURES, Counts
 from thence.statements.rules.ruleset import Ending, RuleSet
@@ -79,29 +80,21 @@ class Exact(BaseMiner):
     exhaustive: ClassVar[bool] = True
     spreads: ClassVar[bool] = True
 
-    max_antecedents: int = 2
-    min_support: float = 0.01
-    min_confidence: float = 0.8
+    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
+    min_support: float = setting(0.01, least=0, most=1)
+    min_confidence: float = setting(0.8, least=0, most=1)
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
     bounds: Mapping[str, float] = field(default_factory=dict)
     near: Sequence[Any] | None = None
-    max_rules: int = 5_000_000
-    on_limit: str = "raise"
+    max_rules: int = setting(5_000_000, least=1)
+    on_limit: Literal["raise", "stop"] = "raise"
     denominator: str = "present"
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        require_integer("max_antecedents", self.max_antecedents, most=MOST_ANTECEDENTS)
-        require_share("min_support", self.min_support)
-        require_share("min_confidence", self.min_confidence)
-        require_integer("max_rules", self.max_rules)
-        if self.denominator not in ("present", "all"):
-            raise ConfigError(f"unknown denominator {self.denominator!r}", hint="use 'present' or 'all'")
-        if self.on_limit not in ("raise", "stop"):
-            raise ConfigError(f"unknown value of on_limit: {self.on_limit!r}", hint="use 'raise' or 'stop'")
-        require_device(self.device)
+        super().__post_init__()
         for name in self.bounds:
             side, _, measure = name.partition("_")
             if side not in ("min", "max") or measure not in MEASURES:
