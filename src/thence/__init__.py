@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from thence.show.reports.run_report import RunReport as RunReport
     from thence.show.reports.run_report import report as report
     from thence.statements.counting.assurance import assured as assured
-    from thence.statements.counting.by_site import by_site as by_site
+    from thence.statements.counting.by_place import by_site as by_site
     from thence.statements.counting.recount import count_rules_of as count_rules_of
     from thence.statements.files import read_rules as read_rules
     from thence.statements.files import write_rules as write_rules
@@ -103,6 +103,7 @@ _MODULES = MappingProxyType(
         "checks.detect.detector": ("Detector",),
         "checks.estimators.classifier": ("RuleClassifier",),
         "checks.estimators.features": ("RuleFeatures",),
+        "counting.by_site": ("by_site",),
         "data.graph.binding": ("Binding", "bind"),
         "data.graph.discovery": ("discover_patterns",),
         "data.graph.knowledge_graph": ("KnowledgeGraph",),
@@ -142,7 +143,6 @@ _MODULES = MappingProxyType(
         "show.reports.mining": ("mine",),
         "show.reports.run_report": ("RunReport", "report"),
         "statements.counting.assurance": ("assured",),
-        "statements.counting.by_site": ("by_site",),
         "statements.counting.recount": ("count_rules_of",),
         "statements.files": ("read_rules", "write_rules"),
         "statements.rules.ruleset": ("Ending", "Rule", "RuleSet"),

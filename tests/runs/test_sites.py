@@ -26,7 +26,7 @@ from thence.runs.folders import find_system_files
 from thence.search.aerial.rows import BlockRows
 from thence.search.refine.significance.nulls import Null
 from thence.search.refine.significance.statistics import PreparedBank
-from thence.statements.counting.by_site import count_sites
+from thence.statements.counting.by_place import count_sites
 from thence.statements.counting.encoding import find_countable
 from thence.statements.counting.recount import count_rules_of, data_coverage
 from thence.statements.rules.ruleset import RuleSet

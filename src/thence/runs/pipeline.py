@@ -50,7 +50,7 @@ from thence.runs.provenance import environment, hash_binding, hash_files, hash_g
 from thence.runs.run import FORMAT, Run, refuse_foreign
 from thence.search.base import BaseMiner, Miner, settings_of
 from thence.search.refine import Null, refine
-from thence.statements.counting.by_site import with_site_columns
+from thence.statements.counting.by_place import with_site_columns
 from thence.statements.counting.recount import counted_on
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS
 from thence.statements.rules.measures import MEASURES

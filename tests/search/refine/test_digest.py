@@ -14,9 +14,8 @@ from tests.helpers.examples import examples
 from tests.helpers.networks import network, row_of_junctions
 from tests.search.refine.by_hand import binned_tables, rows_of, some_rules
 from thence.errors import ConfigError
-from thence.search.refine.digest import MOST_ALIKE, digest, information
+from thence.search.refine.digest import MOST_ALIKE, digest, fact_numbers, information
 from thence.search.refine.encoding import encode_rules
-from thence.search.refine.same_facts import fact_numbers
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.transactions import TransactionTable
 

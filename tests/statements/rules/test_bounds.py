@@ -15,7 +15,7 @@ import thence as th
 from tests.helpers.examples import examples
 from thence.errors import ConfigError
 from thence.search.refine.merging import merge_intervals
-from thence.search.refine.simplification import simplify
+from thence.search.refine.redundancy import simplify
 from thence.statements.counting.recount import recount
 from thence.statements.rules.bounds import as_fraction, exact_threshold, is_within
 from thence.statements.rules.measures import MEASURES, Counts

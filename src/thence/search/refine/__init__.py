@@ -23,11 +23,10 @@ from thence.search.refine.digest import digest as make_digest
 from thence.search.refine.exceptions import with_exceptions
 from thence.search.refine.known import drop_known
 from thence.search.refine.merging import merge_intervals
-from thence.search.refine.redundancy import drop_covered, drop_mirrored, drop_trivia
+from thence.search.refine.redundancy import add_simpler, drop_covered, drop_mirrored, drop_trivia, simplify
 from thence.search.refine.sharpening import sharpen as sharpen_ranges
 from thence.search.refine.significance.nulls import Null
 from thence.search.refine.significance.testing import p_values
-from thence.search.refine.simplification import add_simpler, simplify
 from thence.statements.counting.assurance import assured
 from thence.statements.counting.recount import counted_on
 from thence.statements.rules.ruleset import RuleSet

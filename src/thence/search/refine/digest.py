@@ -3,39 +3,159 @@
 A rule explains the readings that its consequent is about, in the rows in which it holds. It is worth the information
 that it gives about them: little if the consequent is nearly always true, much if it is rare and the rule is reliable.
 Rules are selected greedily, the one that explains most that is not explained yet comes next, so that rules about the
-same readings compete, whichever pattern they come from, and every quantity gets its turn. This module selects and
-orders rules; it counts none.
+same readings compete, whichever pattern they come from, and every quantity gets its turn.
+
+A law of one system can be written in several patterns: of each pipe and the junction that it starts at, of each
+junction and the pipe that starts there, or of both as variables. Two rules state the same fact if, place by place,
+their antecedents hold in the same frames and their consequents are the same test of the same series. This module
+selects and orders rules; it counts none.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
 from thence._base.progress import Progress, silent
+from thence._base.settings.threads import default_threads
 from thence.errors import ConfigError
 from thence.language.items import Item, Role
 from thence.language.time_names import Tense
 from thence.search.refine.encoding import EncodedRules, encode_rules
-from thence.search.refine.same_facts import fact_numbers
 from thence.statements.rules.families import family_keys, is_aggregate
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.bitmaps.bits import run_threads, split_range
+from thence.tables.bitmaps.bits import Words, as_kernel_array, kernel, run_threads, split_range
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["digest", "information"]
+__all__ = ["MOST_ALIKE", "digest", "fact_numbers", "information"]
+
+Hashes = npt.NDArray[np.uint64]
+Indices = npt.NDArray[np.int32]
+
+_CHUNK = 1 << 22
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+
+
+def fact_numbers(parts: list[EncodedRules], n_rules: int) -> tuple[Hashes, Hashes]:
+    """Return two numbers per rule: of the fact that it states, and of the fact that its converse states.
+
+    Rules state the same fact if and only if their numbers are equal (up to collisions of 64-bit hashes, whose
+    probability is below 10⁻⁷ for a million rules). The number of the converse is 0 for rules that have none: those with
+    several items in the antecedent.
+
+    Args:
+        parts: The rules, encoded block by block.
+        n_rules: Number of rules in the rule set.
+    """
+    facts, converses = np.zeros(n_rules, np.uint64), np.zeros(n_rules, np.uint64)
+    for encoded in parts:
+        for rules, pairs in _hash_parts(encoded):
+            facts[rules] = _sum_distinct(pairs[0])
+            converses[rules] = _sum_distinct(pairs[1])
+        several = (encoded.antecedents >= 0).sum(axis=1) != 1
+        converses[encoded.rules[several]] = 0
+    return facts, converses
+
+
+def _hash_parts(encoded: EncodedRules) -> Iterator[tuple[npt.NDArray[np.int64], Hashes]]:
+    """Yield some of the rules at a time, with their hashes (2 × rules × embeddings)."""
+    bank = encoded.bank
+    words, row_of = as_kernel_array(bank.words, np.uint64), as_kernel_array(bank.row_of, np.int32)
+    hashes = _hash_rows(words)
+    step = max(1, _CHUNK // max(1, bank.n_embeddings))
+    for first in range(0, len(encoded.rules), step):
+        part = slice(first, first + step)
+        left = as_kernel_array(encoded.numbers[encoded.antecedents[part]], np.int32)
+        right = as_kernel_array(encoded.numbers[encoded.consequents[part]], np.int32)
+        pairs = np.zeros((2, len(right), bank.n_embeddings), np.uint64)
+        run_threads(
+            partial(_hash_span, words, row_of, hashes, left, right, pairs),
+            split_range(len(right), default_threads() * 4, least=16),
+        )
+        yield encoded.rules[part], pairs
+
+
+def _sum_distinct(pairs: Hashes) -> Hashes:
+    """Return the sum of the distinct hashes of each row: the order and number of places do not matter."""
+    pairs = np.sort(pairs, axis=1)
+    pairs[:, 1:][pairs[:, 1:] == pairs[:, :-1]] = 0
+    return np.asarray(pairs.sum(axis=1, dtype=np.uint64))
+
+
+def _hash_span(
+    words: Words,
+    row_of: Indices,
+    hashes: Hashes,
+    left: Indices,
+    right: Indices,
+    out: Hashes,
+    span: tuple[int, int],
+) -> None:
+    _hash_pairs(words, row_of, hashes, left, right, *span, out)
+
+
+@kernel
+def _hash_rows(words: Words) -> Hashes:
+    """Return a hash per bitmap; that of an empty bitmap is 0."""
+    out = np.zeros(words.shape[0], np.uint64)
+    for row in range(words.shape[0]):
+        state = np.uint64(0)
+        for word in range(words.shape[1]):
+            if words[row, word] != 0:
+                mixed = (words[row, word] + np.uint64(word + 1) * _PRIME) * np.uint64(0xBF58476D1CE4E5B9)
+                state += (mixed ^ (mixed >> np.uint64(29))) * _PRIME
+        out[row] = state
+    return out
+
+
+@kernel
+def _hash_pairs(
+    words: Words,
+    row_of: Indices,
+    hashes: Hashes,
+    left: Indices,
+    right: Indices,
+    first: int,
+    last: int,
+    out: Hashes,
+) -> None:
+    """Hash antecedent and consequent of each rule in each embedding, 0 where the antecedent never holds."""
+    width = left.shape[1]
+    for rule in range(first, last):
+        length = 0
+        while length < width and left[rule, length] >= 0:
+            length += 1
+        for embedding in range(row_of.shape[1]):
+            held = np.uint64(0)
+            if length == 1:
+                held = hashes[row_of[left[rule, 0], embedding]]
+            else:
+                for word in range(words.shape[1]):
+                    value = words[1, word]
+                    for place in range(length):
+                        value &= words[row_of[left[rule, place], embedding], word]
+                    if value != 0:
+                        mixed = (value + np.uint64(word + 1) * _PRIME) * np.uint64(0xBF58476D1CE4E5B9)
+                        held += (mixed ^ (mixed >> np.uint64(29))) * _PRIME
+            then = hashes[row_of[right[rule], embedding]]
+            if held != 0 and then != 0:
+                one = (held ^ (held >> np.uint64(31))) * _PRIME + then
+                two = (then ^ (then >> np.uint64(31))) * _PRIME + held
+                out[0, rule, embedding] = (one ^ (one >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                out[1, rule, embedding] = (two ^ (two >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-Hashes = npt.NDArray[np.uint64]
 Rows = npt.NDArray[np.int32]
 
 LEAST_INFORMATION = 0.15
@@ -58,7 +178,6 @@ property that tells them from the others."""
 AGGREGATE_WORTH = 0.25
 """What an aggregate over several sensors counts, since it mostly repeats what holds for each of them."""
 _CACHED_WORDS = 1 << 15  # words of bitmaps that are looked at at a time
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
 _CANDIDATES = 20_000
 _PER_CONSEQUENT = 200
 

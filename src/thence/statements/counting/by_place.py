@@ -1,25 +1,32 @@
-"""Rules place by place: the counts of a rule in each embedding of its pattern.
+"""Rules place by place, and site by site: the counts of a rule in each embedding of its pattern, and on each system.
 
-Places have no rows in common, so their counts add up to those of the whole table. This module counts and names places;
-it judges and selects nothing.
+Places have no rows in common, and nor have sites, so their counts add up to those of the whole table. This module
+counts and names places; it judges and selects nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from thence.statements.counting.encoding import encode_blocks
+from thence.errors import MiningError
+from thence.statements.counting.encoding import encode_blocks, find_countable
+from thence.statements.counting.recount import count_rules_of
+from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.place_counts import count_places
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["PlaceCounts", "count_by_place", "find_lifted", "name_places"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["PlaceCounts", "by_site", "count_by_place", "count_sites", "find_lifted", "name_places", "with_site_columns"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -120,3 +127,102 @@ def name_places(block: Block, embeddings: Iterable[int]) -> list[str]:
         sensors = [sensor for sensor in names[nodes:] if sensor] if often[names[:nodes]] > 1 else []
         out.append(" – ".join(names[:nodes]) + (f" ({', '.join(sensors)})" if sensors else ""))
     return out
+
+
+def count_sites(rules: RuleSet, table: TransactionTable, *, denominator: str = "present") -> dict[str, Counts]:
+    """Count rules on each site of a table.
+
+    Args:
+        rules: The rules.
+        table: A table of several systems.
+        denominator: As in ``count_rules_of``.
+
+    Returns:
+        The counts of all rules by name of the site; they are 0 where a site has no place for the pattern of a rule.
+
+    Raises:
+        MiningError: If the table is of one system only.
+    """
+    if not table.sites:
+        raise MiningError("the table is of one system", hint="build it from several: th.transactions([a, b])")
+    out = {}
+    for name in table.sites:
+        part = table.at_site(name)
+        found = np.zeros((5, len(rules)), np.int64)
+        chosen = np.flatnonzero(find_countable(rules, part)[0])
+        if len(chosen):
+            own = count_rules_of(rules.take(chosen), part, denominator=denominator).counts
+            found[:, chosen] = np.stack([own.n, own.n_antecedent, own.n_consequent, own.n_both, own.n_rows])
+        out[name] = Counts(*found)
+    return out
+
+
+def by_site(rules: RuleSet, table: TransactionTable, *, denominator: str = "present") -> pl.DataFrame:
+    """Return support and confidence of rules on each of several systems that were mined together.
+
+    Args:
+        rules: The rules.
+        table: A table of several systems, such as ``run.table``.
+        denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
+            all rows.
+
+    Returns:
+        A frame with a row per rule and site: the position of the rule, its sentence, the site, the number of rows over
+        which it is counted, in which it applies and in which it holds, its support and its confidence. Support is null
+        where a site has no rows for the rule, and confidence where the rule never applied.
+
+    Raises:
+        MiningError: If the table is of one system only.
+
+    Examples:
+        >>> import thence as th
+        >>> from dataclasses import replace
+        >>> toy = th.datasets.load("toy")
+        >>> sites = [replace(toy, name="north"), replace(toy.between("2024-01-01T12:00"), name="south")]
+        >>> run = th.mine(sites, windows="1h", bins=3, progress="off")
+        >>> th.by_site(run.rules, run.table).columns
+        ['rule', 'english', 'site', 'rows', 'applies', 'holds', 'support', 'confidence']
+    """
+    import polars as pl
+
+    counted = count_sites(rules, table, denominator=denominator)
+    sentences = [rule.english for rule in rules]
+    frames = [
+        pl.DataFrame(
+            {
+                "rule": np.arange(len(rules)),
+                "english": pl.Series(sentences, dtype=pl.String),
+                "site": pl.Series([name] * len(rules), dtype=pl.String),
+                "rows": counts.n,
+                "applies": counts.n_antecedent,
+                "holds": counts.n_both,
+            }
+        )
+        for name, counts in counted.items()
+    ]
+    return (
+        pl.concat(frames)
+        .with_columns(
+            support=pl.when(pl.col("rows") > 0).then(pl.col("holds") / pl.col("rows")),
+            confidence=pl.when(pl.col("applies") > 0).then(pl.col("holds") / pl.col("applies")),
+        )
+        .sort("rule", maintain_order=True)
+    )
+
+
+def with_site_columns(rules: RuleSet, table: TransactionTable, *, denominator: str = "present") -> RuleSet:
+    """Add the columns ``support_<site>`` and ``confidence_<site>`` for each site of a table.
+
+    Args:
+        rules: The rules.
+        table: A table of several systems.
+        denominator: As in ``count_rules_of``.
+    """
+    if not len(rules) and not table.sites:
+        return rules  # no pattern has a place in any of the systems
+    extras = dict(rules.extras)
+    for name, counts in count_sites(rules, table, denominator=denominator).items():
+        with np.errstate(invalid="ignore"):
+            extras[f"support_{name}"] = counts.n_both / counts.n
+            extras[f"confidence_{name}"] = counts.n_both / counts.n_antecedent
+    return replace(rules, extras=extras)

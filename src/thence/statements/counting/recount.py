@@ -31,7 +31,6 @@ from thence.tables.bitmaps.stretch_counts import StretchCounts, count_in_stretch
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
-    "CoverageOn",
     "Stretches",
     "count_rules_of",
     "count_stretches",

@@ -12,7 +12,6 @@ This module works on plain arrays only and must not compute measures.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -134,10 +133,6 @@ def _padded(antecedents: ArrayLike, n_items: int) -> NDArray[np.int32]:
     return matrix
 
 
-def _block_words(n_maps: int) -> int:
-    return int(min(4096, max(64, _CACHE_BYTES // 8 // max(n_maps, 1))))
-
-
 def count_rules(
     bitmaps: Words,
     *,
@@ -188,81 +183,63 @@ def count_rules(
         raise InputError(f"each antecedent needs a consequent: {len(left)} antecedents, {len(right)} consequents")
     if right.size and (right.min() < 0 or right.max() >= n_items):
         raise InputError(f"consequents must hold items 0…{n_items - 1}")
-    if present is None or denominator == "all":
-        return _complete_counts(bitmaps, n_rows, left, right, threads)
-    present = check_bitmaps(present, n_rows, "present")
-    if feature_of_item is None:
-        raise InputError("feature_of_item is required if present is given")
-    features = np.ascontiguousarray(feature_of_item, dtype=np.int64).ravel()
-    if len(features) != n_items or (n_items and (features.min() < 0 or features.max() >= present.shape[0])):
-        raise InputError(f"feature_of_item must hold a feature 0…{present.shape[0] - 1} for each of {n_items} items")
-    # In most tables most features are complete: only rules on a feature with missing values pay for the masks.
-    gappy = popcount(present) < n_rows
-    gappy_item = np.concatenate([gappy[features], [False]])
-    slow = gappy_item[right] | gappy_item[left].any(axis=1)
+    slow = np.zeros(len(right), bool)
+    if present is not None and denominator == "present":
+        present = check_bitmaps(present, n_rows, "present")
+        if feature_of_item is None:
+            raise InputError("feature_of_item is required if present is given")
+        features = np.ascontiguousarray(feature_of_item, dtype=np.int64).ravel()
+        if len(features) != n_items or (n_items and (features.min() < 0 or features.max() >= present.shape[0])):
+            raise InputError(
+                f"feature_of_item must hold a feature 0…{present.shape[0] - 1} for each of {n_items} items"
+            )
+        # In most tables most features are complete: only rules on a feature with missing values pay for the masks.
+        gappy = np.append((popcount(present) < n_rows)[features], False)
+        slow = gappy[right] | gappy[left].any(axis=1)
     if not slow.any():
-        return _complete_counts(bitmaps, n_rows, left, right, threads)
-    counts = np.empty((4, len(right)), dtype=np.int64)
-    fast = ~slow
-    counts[:, fast] = _complete_counts(bitmaps, n_rows, left[fast], right[fast], threads)
-    counts[:, slow] = _present_counts(bitmaps, present, features, n_rows, left[slow], right[slow], threads)
+        counts = _count(bitmaps, n_rows, left, right, threads)
+    else:
+        counts = np.empty((4, len(right)), dtype=np.int64)
+        fast = ~slow
+        counts[:, fast] = _count(bitmaps, n_rows, left[fast], right[fast], threads)
+        counts[:, slow] = _count(bitmaps, n_rows, left[slow], right[slow], threads, present, features)
     return counts[0], counts[1], counts[2], counts[3]
 
 
-def _complete_counts(
-    bitmaps: Words, n_rows: int, left: NDArray[np.int32], right: NDArray[np.int64], threads: int | None
-) -> RuleCounts:
-    n_rules = len(right)
-    items = left.view(np.uint32)
-    order = sort_antecedents(items, bitmaps.shape[0])
-    sorted_left, sorted_right = as_kernel_array(items[order], np.uint32), as_kernel_array(right[order], np.int64)
-    maps, full = as_kernel_array(bitmaps, np.uint64), as_kernel_array(full_mask(n_rows), np.uint64)
-    block = _block_words(bitmaps.shape[0])
-    counts = np.zeros((2, n_rules), dtype=np.int64)
-
-    def work(span: tuple[int, int]) -> None:
-        _count_complete(maps, full, sorted_left, sorted_right, *span, block, counts[0], counts[1])
-
-    _share_out(work, n_rules, bitmaps.shape[1], threads)
-    unsorted = np.empty_like(counts)
-    unsorted[:, order] = counts
-    n_of_item = popcount(maps)
-    return np.full(n_rules, n_rows, dtype=np.int64), unsorted[0], n_of_item[right], unsorted[1]
-
-
-def _present_counts(
+def _count(
     bitmaps: Words,
-    present: Words,
-    features: NDArray[np.int64],
     n_rows: int,
     left: NDArray[np.int32],
     right: NDArray[np.int64],
     threads: int | None,
+    present: Words | None = None,
+    features: ArrayLike = (),
 ) -> NDArray[np.int64]:
-    n_rules = len(right)
+    """Return the four counts of rules (counts × rules), over the rows in which their features are present, or all."""
     items = left.view(np.uint32)
     order = sort_antecedents(items, bitmaps.shape[0])
-    sorted_left, sorted_right = as_kernel_array(items[order], np.uint32), as_kernel_array(right[order], np.int64)
-    maps, known = as_kernel_array(bitmaps, np.uint64), as_kernel_array(present, np.uint64)
-    full, of_item = as_kernel_array(full_mask(n_rows), np.uint64), as_kernel_array(features, np.uint32)
-    block = _block_words(bitmaps.shape[0] + present.shape[0])
-    counts = np.zeros((n_rules, 4), dtype=np.int64)
-
-    def work(span: tuple[int, int]) -> None:
-        _count_present(maps, known, of_item, full, sorted_left, sorted_right, *span, block, counts)
-
-    _share_out(work, n_rules, 4 * bitmaps.shape[1], threads)
-    unsorted = np.empty((4, n_rules), dtype=np.int64)
-    unsorted[:, order] = counts.T
-    return unsorted
-
-
-def _share_out(work: Callable[[tuple[int, int]], None], n_rules: int, words_per_rule: int, threads: int | None) -> None:
-    """Split sorted rules into runs for the threads, several per thread so that the last run to finish is short."""
-    pieces = (threads or default_threads()) * 4
-    if n_rules * words_per_rule < SMALL_WORK:
-        pieces = 1
-    run_threads(work, split_range(n_rules, pieces), threads=threads)
+    maps, full = as_kernel_array(bitmaps, np.uint64), as_kernel_array(full_mask(n_rows), np.uint64)
+    rules = as_kernel_array(items[order], np.uint32), as_kernel_array(right[order], np.int64)
+    n_maps = len(maps) + (0 if present is None else len(present))
+    block = int(min(4096, max(64, _CACHE_BYTES // 8 // max(n_maps, 1))))
+    # Sorted rules are split into runs, several per thread so that the last run to finish is short.
+    words_per_rule = bitmaps.shape[1] * (1 if present is None else 4)
+    pieces = 1 if len(right) * words_per_rule < SMALL_WORK else (threads or default_threads()) * 4
+    runs = split_range(len(right), pieces)
+    out = np.empty((4, len(right)), dtype=np.int64)
+    if present is None:
+        pair = np.zeros((2, len(right)), dtype=np.int64)
+        run_threads(lambda run: _count_complete(maps, full, *rules, *run, block, *pair), runs, threads=threads)
+        out[0], out[2] = n_rows, popcount(maps)[right]
+        out[1, order], out[3, order] = pair
+        return out
+    counts = np.zeros((len(right), 4), dtype=np.int64)
+    known, owner = as_kernel_array(present, np.uint64), as_kernel_array(features, np.uint32)
+    run_threads(
+        lambda run: _count_present(maps, known, owner, full, *rules, *run, block, counts), runs, threads=threads
+    )
+    out[:, order] = counts.T
+    return out
 
 
 @kernel

@@ -19,8 +19,8 @@ from thence.language.items import Feature
 from thence.search.exact.miner import Exact
 from thence.search.refine import Null, p_values, refine
 from thence.search.refine.encoding import encode_rules
-from thence.search.refine.significance.drift import drift_p_values, find_drifting
 from thence.search.refine.significance.statistics import PreparedBank, TimeTests
+from thence.search.refine.significance.testing import drift_p_values, find_drifting
 from thence.statements.counting.recount import recount
 from thence.tables.transactions import Block, Column, TransactionTable
 

@@ -4,18 +4,26 @@ Successive frames of a sensor are not independent, so that Fisher's exact test f
 the consequent is permuted in time against the antecedent (``nulls``), which keeps each series as it is and breaks only
 the association between them; static items are permuted over the places instead, and rows without times one by one. A
 p-value is the share of permutations, the observed data included, with a statistic at least as large as the observed
-one. Where both sides of a rule drift, permutations of time prove nothing, and the rule must also hold beyond slow
-changes (``drift``).
+one.
 
-Rules are not a random sample: a miner returns the best of a large space. Adjusted p-values therefore compare each rule
-with the strongest rule of the whole search space under each permutation, not only with the given rules.
+Two series that drift (random walks, trends, a season of which the table sees only one) agree or disagree over the whole
+time by chance, and no shift can tell this from an association. A side of a rule *drifts* if it has far more power at
+the slowest frequencies than at those next to them. If both sides drift, the rule must also hold within spans of time,
+each compared with its own frequencies: there, slow changes of independent series go together about as often as against
+each other.
+
+Rules are not a random sample: a miner returns the best of a large space, and a search that tests the best of a million
+rules must ask how strong the best of a million is by chance. Adjusted p-values therefore compare each rule with the
+strongest rule of the whole search space (``Family``) under each permutation, not only with the given rules: antecedents
+of all items of a block up to the given length, and every admissible consequent, are counted again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -23,30 +31,618 @@ import numpy.typing as npt
 
 from thence._base.progress import Progress, silent
 from thence._base.settings.threads import default_threads
-from thence.errors import ConfigError
+from thence.errors import ConfigError, MiningError
 from thence.language.constraints import Constraint
-from thence.search.refine.encoding import encode_rules
-from thence.search.refine.significance.drift import drift_p_values
-from thence.search.refine.significance.family import Family, StaticFamily
-from thence.search.refine.significance.kernels import TOLERANCE
+from thence.search.refine.encoding import encode_rules, factorize_rows
+from thence.search.refine.significance.kernels import (
+    TOLERANCE,
+    BankArrays,
+    RuleColumns,
+    count_longer,
+    count_pairs,
+    intersect,
+    zero_totals,
+)
 from thence.search.refine.significance.nulls import Null, TimePermutations
 from thence.search.refine.significance.statistics import (
     ArrayCache,
+    PlacePermutations,
     PlaceTests,
     PreparedBank,
     Tests,
     TimeTests,
     build_tests,
+    signed_roots,
 )
-from thence.search.refine.significance.tally import Levels, Tally, benjamini_hochberg
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.bitmaps.bits import Words, run_threads
-from thence.tables.transactions import TransactionTable
+from thence.tables.admissibility import item_masks, trivial_pairs
+from thence.tables.bitmaps.bits import (
+    Integer,
+    Words,
+    as_kernel_array,
+    ctpop,
+    helper,
+    kernel,
+    popcount,
+    run_threads,
+    split_range,
+)
+from thence.tables.transactions import Block, TransactionTable
 
-__all__ = ["p_values"]
+__all__ = ["drift_p_values", "find_drifting", "p_values"]
 
 Ints = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+# The power at the slowest frequencies is compared with the power at the next ones, up to this many in all.
+_SLOWEST = 3
+# Frequencies → level: the mean power of the slowest ones over the median power of the others, exceeded by 5 % of
+# stationary Gaussian series with a short memory (two million draws of independent normal coefficients).
+_LIMITS = {24: 7.94, 12: 11.6}
+# Cells per frequency, and cells per stretch.
+_CELLS, _CELLS_PER_STRETCH = 4, 3
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Time cut into cells of equal length: fine enough for the frequencies of the test.
+
+    Args:
+        starts: First frame of each cell, and the number of frames.
+        waves: Cosines at the tested frequencies: frequencies × cells.
+        limit: Ratio of powers above which a series drifts.
+    """
+
+    starts: Ints
+    waves: Floats
+    limit: float
+
+    @staticmethod
+    def of(n_frames: int) -> _Cells | None:
+        """Cut a number of frames, or return ``None`` if there are too few to tell a drift."""
+        for count, limit in _LIMITS.items():
+            cells = count * _CELLS
+            if n_frames >= cells:
+                starts = np.linspace(0, n_frames, cells + 1).astype(np.int64)
+                middle = (starts[1:] + starts[:-1]) / 2
+                waves = np.cos(np.pi * np.outer(np.arange(1, count + 1), middle / n_frames))
+                return _Cells(as_kernel_array(starts, np.int64), as_kernel_array(waves, np.float64), limit)
+        return None
+
+    @property
+    def stretches(self) -> Ints:
+        """First frame of each stretch, and the number of frames."""
+        return as_kernel_array(self.starts[::_CELLS_PER_STRETCH], np.int64)
+
+
+@helper
+def _count_range(line: Words, start: int, stop: int) -> Integer:
+    """Count the ones of a bitmap from one frame up to another."""
+    if stop <= start:
+        return np.int64(0)
+    first, last = start // 64, (stop - 1) // 64
+    head = ~np.uint64(0) << np.uint64(start % 64)
+    tail = ~np.uint64(0) >> np.uint64(63 - (stop - 1) % 64)
+    if first == last:
+        return np.int64(ctpop(line[first] & head & tail))
+    total = ctpop(line[first] & head) + ctpop(line[last] & tail)
+    for word in range(first + 1, last):
+        total += ctpop(line[word])
+    return np.int64(total)
+
+
+@kernel
+def _add_powers(bank: BankArrays, sets: Indices, columns: Indices, starts: Ints, waves: Floats, powers: Floats) -> None:
+    """Add the power of the series "all items of a set hold" at each frequency, over all embeddings.
+
+    Frames in which an item is unknown count as neither.
+    """
+    width, cells = bank.words.shape[1], starts.size - 1
+    holds, known = np.empty(width, np.uint64), np.empty(width, np.uint64)
+    held, seen = np.empty(cells), np.empty(cells)
+    for embedding in range(bank.row_of.shape[1]):
+        for at in range(sets.shape[0]):
+            intersect(bank, sets[at], embedding, holds)
+            for word in range(width):
+                known[word] = bank.words[1, word]
+            for place in range(sets.shape[1]):
+                if sets[at, place] >= 0:
+                    present = bank.present_of[columns[at, place], embedding]
+                    if present != 1:
+                        for word in range(width):
+                            known[word] &= bank.words[present, word]
+            hits, frames = 0.0, 0.0
+            for cell in range(cells):
+                held[cell] = _count_range(holds, starts[cell], starts[cell + 1])
+                seen[cell] = _count_range(known, starts[cell], starts[cell + 1])
+                hits += held[cell]
+                frames += seen[cell]
+            if hits == 0.0 or hits == frames:
+                continue
+            for cell in range(cells):
+                held[cell] -= hits / frames * seen[cell]
+            for wave in range(waves.shape[0]):
+                total = 0.0
+                for cell in range(cells):
+                    total += waves[wave, cell] * held[cell]
+                powers[at, wave] += total * total
+
+
+@kernel
+def _add_excess(bank: BankArrays, rules: RuleColumns, starts: Ints, excess: Floats) -> None:
+    """Add the hits of each rule beyond those expected from the frequencies in the stretch: rules × stretches."""
+    width = bank.words.shape[1]
+    holds, both = np.empty(width, np.uint64), np.empty(width, np.uint64)
+    for embedding in range(bank.row_of.shape[1]):
+        for rule in range(rules.consequents.size):
+            intersect(bank, rules.antecedents[rule], embedding, holds)
+            target = bank.words[bank.row_of[rules.consequents[rule], embedding]]
+            known = bank.words[bank.present_of[rules.column[rule], embedding]]
+            for word in range(width):
+                holds[word] &= known[word]
+                both[word] = holds[word] & target[word]
+            for stretch in range(starts.size - 1):
+                start, stop = starts[stretch], starts[stretch + 1]
+                held, frames = _count_range(holds, start, stop), _count_range(known, start, stop)
+                if held > 0:
+                    expected = held * _count_range(target, start, stop) / frames
+                    excess[rule, stretch] += _count_range(both, start, stop) - expected
+
+
+def find_drifting(bank: PreparedBank, sets: Indices) -> Bools:
+    """Tell which sets of items drift: the series in which all of them hold is not stationary.
+
+    The power of the series is summed over the embeddings. A set drifts if the mean power at the three slowest
+    frequencies (up to one and a half cycles in the whole time) is far above the median power at the next ones, more
+    than in 95 % of stationary series with a short memory. The median keeps a cycle from hiding a drift. A stationary
+    series with a long memory, compared with the whole time, looks the same and counts as drifting.
+
+    Args:
+        bank: The bitmaps.
+        sets: Items of each set, padded with −1.
+
+    Returns:
+        A flag per set; all false for fewer than 48 frames, which are too few to tell.
+    """
+    cells = _Cells.of(bank.n_frames)
+    if cells is None:
+        return np.zeros(len(sets), bool)
+    columns = np.where(sets >= 0, bank.column_of_item[np.maximum(sets, 0)], -1)
+    powers = np.zeros((len(sets), len(cells.waves)))
+
+    def add(low: int, high: int) -> None:
+        some, own = (as_kernel_array(array[low:high], np.int32) for array in (sets, columns))
+        _add_powers(bank.arrays, some, own, cells.starts, cells.waves, powers[low:high])
+
+    _in_threads(add, len(sets))
+    slow, others = powers[:, :_SLOWEST].mean(axis=1), np.median(powers[:, _SLOWEST:], axis=1)
+    return np.asarray(slow > cells.limit * np.maximum(others, 1e-9))
+
+
+def drift_p_values(tests: TimeTests) -> Floats:
+    """Compute, for rules of which both sides drift, a p-value of the association within stretches of time.
+
+    In each stretch the hits are compared with those expected from the frequencies of both sides in that stretch. If
+    these differences are independent and symmetric around zero, whatever their sizes, the sum over the root of the sum
+    of squares, t, exceeds x with a probability of at most exp(−x² / 2). In k stretches t is at most the root of k, so
+    that a rule that was seen to come and go in a few stretches only cannot have a low p-value.
+
+    Args:
+        tests: The rules.
+
+    Returns:
+        The p-value exp(−t² / 2) of each rule; NaN where at least one side is stationary.
+    """
+    bank, rules = tests.bank, tests.arrays
+    out = np.full(len(tests.rules), np.nan)
+    cells = _Cells.of(bank.n_frames)
+    if cells is None:
+        return out
+    own, first = factorize_rows(rules.consequents[:, None])
+    drifting = find_drifting(bank, rules.consequents[first][:, None])[own]
+    chosen = np.flatnonzero(drifting)
+    if len(chosen):
+        own, first = factorize_rows(rules.antecedents[chosen])
+        chosen = chosen[find_drifting(bank, rules.antecedents[chosen[first]])[own]]
+    excess = np.zeros((len(chosen), len(cells.stretches) - 1))
+
+    def add(low: int, high: int) -> None:
+        some = RuleColumns(*(as_kernel_array(array[chosen[low:high]], array.dtype) for array in rules))
+        _add_excess(bank.arrays, some, cells.stretches, excess[low:high])
+
+    _in_threads(add, len(chosen))
+    total, spread = excess.sum(axis=1), np.sqrt((excess**2).sum(axis=1))
+    t = np.where(total > 0, total / np.maximum(spread, 1e-12), 0.0)
+    out[chosen] = np.exp(-(t**2) / 2)
+    return out
+
+
+def _in_threads(work: Callable[[int, int], None], total: int) -> None:
+    """Call a function with ranges that together are ``range(total)``, in several threads."""
+    pieces = split_range(total, default_threads())
+    run_threads(lambda piece: work(*piece), pieces)
+
+
+# The search is refused if one consequent has more candidate sets than this.
+_MAX_SETS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Family:
+    """The search space of one block: all rules whose consequent depends on time.
+
+    Args:
+        bank: The bitmaps of the block.
+        antecedents: Items that antecedents may use.
+        consequents: Items that may be consequents.
+        column: The column of each consequent.
+        allowed: Whether two items may form a rule: antecedents × consequents.
+        together: Whether two items may be in one antecedent: antecedents × antecedents.
+        size: Frames of the centre in which each antecedent item holds: antecedents × embeddings.
+        share: Share of the known frames in which each consequent holds: consequents × embeddings.
+        min_rows: Minimum number of rows in which antecedent and consequent hold.
+        min_middle: The same within the centre of the time, in proportion to its length.
+        min_confidence: Minimum confidence.
+        max_antecedents: Maximum number of antecedent items.
+    """
+
+    bank: PreparedBank
+    antecedents: Indices
+    consequents: Indices
+    column: Indices
+    allowed: Bools
+    together: Bools
+    size: Ints
+    share: Floats
+    min_rows: int
+    min_middle: int
+    min_confidence: float
+    max_antecedents: int
+
+    @staticmethod
+    def of(
+        block: Block,
+        bank: PreparedBank,
+        *,
+        min_rows: int,
+        min_confidence: float,
+        max_antecedents: int,
+        antecedent: Constraint = None,
+        consequent: Constraint = None,
+    ) -> Family:
+        """Build the search space of a block.
+
+        Args:
+            block: The block.
+            bank: Its prepared bank.
+            min_rows: Minimum number of rows in which antecedent and consequent hold.
+            min_confidence: Minimum confidence.
+            max_antecedents: Maximum number of antecedent items.
+            antecedent: Item constraint on antecedents.
+            consequent: Item constraint on consequents.
+        """
+        may_be_antecedent, may_be_consequent = item_masks(block, antecedent=antecedent, consequent=consequent)
+        changing = np.array([not column.is_static for column in block.columns], bool)
+        rows = bank.ones[bank.arrays.row_of].sum(axis=1)
+        left = np.flatnonzero(may_be_antecedent & (rows >= min_rows))
+        right = np.flatnonzero(may_be_consequent & changing[block.column_of_item] & (rows >= min_rows))
+        apart = block.column_of_item[:, None] != block.column_of_item
+        pairs = trivial_pairs(block)
+        apart &= True if pairs is None else ~pairs
+        return Family(
+            bank,
+            as_kernel_array(left, np.int32),
+            as_kernel_array(right, np.int32),
+            as_kernel_array(block.column_of_item[right], np.int32),
+            as_kernel_array(apart[np.ix_(left, right)], np.bool_),
+            as_kernel_array(apart[np.ix_(left, left)], np.bool_),
+            as_kernel_array(popcount(bank.middle.words)[bank.arrays.row_of[left]], np.int64),
+            bank.frequency(right),
+            min_rows,
+            max(1, math.ceil(min_rows * bank.centre_share - TOLERANCE)),
+            min_confidence,
+            max_antecedents,
+        )
+
+    def count_pairs(self, permuted: Words, level: float) -> tuple[Ints, Floats]:
+        """Count all rules with one antecedent item.
+
+        Args:
+            permuted: The words of the bank from which consequents are read.
+            level: Lowest level of interest.
+
+        Returns:
+            The rows in which antecedent and consequent hold (antecedents × consequents), and the statistics of the
+            rules that can reach the level.
+        """
+        totals = zero_totals(len(self.antecedents), len(self.consequents))
+        count_pairs(
+            self.bank.middle, permuted, self.antecedents, self.consequents, self.column,
+            self.allowed, self.size, self.share, totals,
+        )  # fmt: skip
+        both, held, expected = totals
+        chosen = (both >= self.rows_needed(level)) & (both >= (self.min_confidence - TOLERANCE) * held)
+        return both, signed_roots(both[chosen], held[chosen], expected[chosen])
+
+    def rows_needed(self, level: float) -> Ints:
+        """Return, per consequent, the minimum number of rows in which a rule must hold to reach a level."""
+        rarest = np.where(self.share > 0, self.share, 1.0).min(axis=1, initial=1.0)
+        # A rule that always holds has the largest statistic for its rows: the root of 2 · rows · ln(1 / frequency).
+        most = 2 * np.log(1 / np.maximum(rarest, 1e-300))
+        rows = np.ceil(max(level, 0.0) ** 2 / np.maximum(most, 1e-12) * (1 - 4 * TOLERANCE))
+        return np.asarray(np.maximum(np.minimum(rows, 2**62).astype(np.int64), max(self.min_middle, 1)))
+
+    def static_part(self, permutations: PlacePermutations) -> StaticFamily:
+        """Return the rules of the space whose antecedents are static, given the place permutations of the block."""
+        block = permutations.block
+        static = np.array([column.is_static for column in block.columns], bool)
+        own = np.flatnonzero(static[block.column_of_item[self.antecedents]])
+        items = []
+        for number in self.antecedents[own].tolist():
+            column = int(block.column_of_item[number])
+            codes = np.zeros(block.columns[column].n_codes, bool)
+            codes[number - int(block.offsets[column])] = True
+            items.append((column, codes))
+        known = self.bank.ones[self.bank.arrays.present_of[self.column]]
+        return StaticFamily(
+            permutations,
+            tuple(items),
+            self.together[np.ix_(own, own)],
+            self.bank.sizes(self.consequents).T.astype(np.float64),
+            known.T.astype(np.float64),
+            self,
+        )
+
+    @cached_property
+    def _rows_for_confidence(self) -> Ints:
+        """Rows that two antecedent items must share with a consequent to be confident; the same in all permutations."""
+        size = len(self.antecedents)
+        if self.min_confidence <= 0 or self.max_antecedents < 2:
+            return as_kernel_array(np.zeros((size, size), np.int64), np.int64)
+        totals, arrays = zero_totals(size, size), self.bank.middle
+        column = as_kernel_array(self.bank.column_of_item[self.antecedents], np.int32)
+        count_pairs(
+            arrays, arrays.words, self.antecedents, self.antecedents, column,
+            self.together, self.size, self.bank.frequency(self.antecedents), totals,
+        )  # fmt: skip
+        return as_kernel_array(np.floor((self.min_confidence - TOLERANCE) * totals.both), np.int64)
+
+    def count_longer(self, permuted: Words, both: Ints, levels: Floats) -> Ints:
+        """Count the rules with two or more antecedent items that reach each level and not the next.
+
+        Args:
+            permuted: The words of the bank from which consequents are read.
+            both: Rows of the rules with one antecedent item, from ``count_pairs``.
+            levels: Levels of the statistic, ascending.
+
+        Raises:
+            MiningError: If a consequent has too many candidate antecedents.
+        """
+        reached = np.zeros(len(levels), np.int64)
+        if self.max_antecedents < 2 or not len(levels):
+            return reached
+        need = self.rows_needed(float(levels[0]))
+        # Where the consequent may be missing, a rule is counted over fewer rows than its antecedent holds in.
+        complete = (self.bank.arrays.present_of == 1).all(axis=1)
+        no_rows = as_kernel_array(np.zeros_like(self._rows_for_confidence), np.int64)
+        for c in range(len(self.consequents)):
+            alone = np.where(self.allowed[:, c], both[:, c], 0)
+            if int((alone >= need[c]).sum()) < 2:
+                continue
+            least = self._rows_for_confidence if complete[self.column[c]] else no_rows
+            fits = count_longer(
+                self.bank.middle, permuted, self.antecedents, int(self.consequents[c]), int(self.column[c]),
+                self.share[c], as_kernel_array(alone, np.int64), self.together, least, int(need[c]),
+                self.min_confidence, self.max_antecedents, _MAX_SETS, levels, reached,
+            )  # fmt: skip
+            if not fits:
+                raise MiningError(
+                    f"a consequent has more than {_MAX_SETS:,} candidate antecedents",
+                    hint="raise min_support or lower max_antecedents; for rules found on other data, "
+                    "pass family='rules'",
+                )
+        return reached
+
+
+@dataclass(frozen=True)
+class StaticFamily:
+    """The rules of a search space whose antecedents are static.
+
+    Args:
+        permutations: The place permutations of the block.
+        items: The static items, as (column, mask of codes).
+        together: Whether two of the items may be in one antecedent.
+        hits: Frames in which each consequent holds: embeddings × consequents.
+        rows: Frames in which each consequent is known: embeddings × consequents.
+        space: The search space.
+    """
+
+    permutations: PlacePermutations
+    items: tuple[tuple[int, Bools], ...]
+    together: Bools
+    hits: Floats
+    rows: Floats
+    space: Family
+
+    def statistics(self, draw: int) -> Floats:
+        """Compute the statistics of all rules under a place permutation (−1: as observed).
+
+        Rules below the minimum support or confidence get −inf.
+        """
+        columns = self.permutations.block.columns
+        masks = np.array([self.permutations.mask(columns[c], codes, draw) for c, codes in self.items], np.float64)
+        masks = masks.reshape(len(self.items), self.permutations.block.n_embeddings)
+        share = self.hits.sum(axis=0) / np.maximum(self.rows.sum(axis=0), 1)
+        sets: list[tuple[int, ...]] = [(i,) for i in range(len(self.items))]
+        held_in = masks
+        out = []
+        for length in range(1, self.space.max_antecedents + 1):
+            both, held = held_in @ self.hits, held_in @ self.rows
+            enough = (both >= self.space.min_rows) & (both >= (self.space.min_confidence - TOLERANCE) * held)
+            out.append(np.where(enough, signed_roots(both, held, held * share), -math.inf).reshape(-1))
+            if length == self.space.max_antecedents:
+                break
+            frequent = [(own, held_in[at]) for at, own in enumerate(sets) if (both[at] >= self.space.min_rows).any()]
+            grown = [
+                ((*own, new), mask * masks[new])
+                for own, mask in frequent
+                for new in range(own[-1] + 1, len(self.items))
+                if all(self.together[new, old] for old in own)
+            ]
+            if not grown:
+                break
+            sets, held_in = [own for own, _ in grown], np.array([mask for _, mask in grown])
+        return np.concatenate([np.zeros(0), *out])
+
+
+@dataclass
+class Tally:
+    """Tests, their observed statistics, and under how many permutations each of these is exceeded.
+
+    Args:
+        tests: Groups of tests, each with the bank that it reads.
+        rules: Position of the tested rule of each test.
+        observed: The observed statistic of each test.
+        exceeded: Number of permutations with at least the observed statistic.
+        n_draws: Number of permutations.
+        permuted: Statistics under all permutations (tests × permutations), needed by ``family_wise``, or ``None``.
+    """
+
+    tests: Sequence[tuple[PreparedBank, Tests]]
+    rules: Ints
+    observed: Floats
+    exceeded: Ints
+    n_draws: int
+    permuted: npt.NDArray[np.float32] | None
+
+    @staticmethod
+    def of(tests: Sequence[tuple[PreparedBank, Tests]], n_draws: int, *, store: bool) -> Tally:
+        """Compute the observed statistics of tests, and start counting.
+
+        Args:
+            tests: Groups of tests, each with the bank that it reads.
+            n_draws: Number of permutations.
+            store: Whether to store the statistics under all permutations.
+        """
+        observed = np.concatenate([np.zeros(0), *(own.statistics(None, -1) for _, own in tests)])
+        rules = np.concatenate([np.zeros(0, np.int64), *(own.rules for _, own in tests)])
+        permuted = np.empty((len(observed), n_draws), np.float32) if store else None
+        return Tally(tests, rules, observed, np.zeros(len(observed), np.int64), n_draws, permuted)
+
+    def statistics(self, permuted: Mapping[int, Words], draw: int) -> Floats:
+        """Compute the statistics under permutation ``draw``, given the permuted words of each bank by its id."""
+        return np.concatenate([np.zeros(0), *(own.statistics(permuted[id(bank)], draw) for bank, own in self.tests)])
+
+    def add(self, draw: int, statistics: Floats) -> None:
+        """Add the statistics under permutation ``draw``."""
+        self.exceeded += statistics >= self.observed - TOLERANCE * np.maximum(1.0, np.abs(self.observed))
+        if self.permuted is not None:
+            self.permuted[:, draw] = statistics
+
+    @property
+    def p_values(self) -> Floats:
+        """The p-value of each test by itself; the observed data count as one permutation."""
+        return (1 + self.exceeded) / (1 + self.n_draws)
+
+    def family_wise(self) -> Floats:
+        """Return p-values adjusted over all tests: the share of permutations with *any* statistic as extreme.
+
+        The null distributions of the tests differ in location and spread. Statistics are therefore standardised per
+        test, by mean and standard deviation over all permutations and the observed data, which treats all alike.
+        """
+        assert self.permuted is not None
+        every = np.column_stack([self.observed.astype(np.float32), self.permuted])
+        mean, spread = every.mean(axis=1, keepdims=True), every.std(axis=1, keepdims=True)
+        constant = spread <= TOLERANCE
+        every = np.where(constant, np.float32(0), (every - mean) / np.where(constant, np.float32(1), spread))
+        strongest = np.sort(every[:, 1:].max(axis=0, initial=-np.inf))
+        above = len(strongest) - np.searchsorted(strongest, every[:, 0] * (1 - 1e-6), side="left")
+        return np.asarray(np.where(constant[:, 0], 1.0, (1 + above) / (1 + self.n_draws)))
+
+
+def count_levels_reached(levels: Floats, values: Floats) -> Ints:
+    """Count, for each statistic in ``values``, how many of the ascending ``levels`` it reaches, within tolerance.
+
+    Examples:
+        >>> count_levels_reached(np.array([1.0, 2.0]), np.array([0.5, 1.0, 3.0])).tolist()
+        [0, 1, 2]
+    """
+    finite = np.maximum(values, -1.0)  # levels are positive
+    return np.searchsorted(levels, finite + TOLERANCE * np.maximum(1.0, finite), side="right")
+
+
+@dataclass
+class Levels:
+    """The distinct positive statistics of the tested rules, and how many rules of the family reach them.
+
+    Args:
+        levels: The statistics, ascending.
+        highest: Number of levels that the strongest rule reaches, per permutation.
+        pooled: Number of rules that reach each level and not the next, summed over all permutations.
+        observed: The same in the observed data.
+    """
+
+    levels: Floats
+    highest: Ints
+    pooled: Ints
+    observed: Ints
+
+    @staticmethod
+    def of(observed: Floats, n_draws: int) -> Levels:
+        """Take the levels from observed statistics, with counts of zero for ``n_draws`` permutations."""
+        levels = np.unique(observed)
+        levels = levels[levels > 0]
+        return Levels(levels, np.zeros(n_draws, np.int64), *(np.zeros(len(levels), np.int64) for _ in range(2)))
+
+    @property
+    def lowest(self) -> float:
+        """The lowest level; weaker rules are irrelevant."""
+        return float(self.levels[0]) if len(self.levels) else np.inf
+
+    def histogram(self, statistics: Floats) -> Ints:
+        """Count the statistics that reach each level and not the next."""
+        return np.bincount(count_levels_reached(self.levels, statistics), minlength=len(self.levels) + 1)[1:]
+
+    def add(self, draw: int, reached: Ints) -> None:
+        """Add the histogram of permutation ``draw``."""
+        hit = np.flatnonzero(reached)
+        self.highest[draw] = max(self.highest[draw], int(hit[-1]) + 1 if len(hit) else 0)
+        self.pooled += reached
+
+    @property
+    def family_wise(self) -> Floats:
+        """Per level, the share of permutations in which any rule is as strong; the observed data count as one."""
+        above = np.bincount(self.highest, minlength=len(self.levels) + 1)[::-1].cumsum()[::-1]
+        return (1 + above[1:]) / (1 + len(self.highest))
+
+    @property
+    def false_discovery_rate(self) -> Floats:
+        """Per level, the expected share of false rules among those as strong."""
+        by_chance = np.cumsum(self.pooled[::-1])[::-1] / len(self.highest)
+        found = np.maximum(np.cumsum(self.observed[::-1])[::-1], 1)
+        # A rule counts at the best rate of any level that it reaches.
+        return np.minimum(np.minimum.accumulate(by_chance / found), 1.0)
+
+    def look_up(self, values: Floats, per_level: Floats) -> Floats:
+        """Return, for each statistic, the entry of its level; 1 for statistics that reach no level."""
+        place = count_levels_reached(self.levels, values) - 1
+        return np.where(place >= 0, np.append(per_level, 1.0)[place], 1.0)
+
+
+def benjamini_hochberg(p: Floats) -> Floats:
+    """Adjust p-values to control the false discovery rate.
+
+    Examples:
+        >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+        [0.03, 0.04, 0.04]
+    """
+    order = np.argsort(p)[::-1]
+    out = np.empty(len(p))
+    out[order] = np.minimum(np.minimum.accumulate(p[order] * len(p) / np.arange(len(p), 0, -1)), 1.0)
+    return out
+
 
 # Without alpha, exact adjusted p-values are computed up to this level: longer rules are searched only where they could
 # still reach it.
