@@ -20,7 +20,7 @@ from thence.search.aerial.extraction import RuleArrays, extract_rules, extract_t
 from thence.search.aerial.settings import SearchSettings, TrainingSettings
 from thence.search.aerial.training import train
 from thence.search.exact.search import mine_exact
-from thence.statements.counting.assurance import assured
+from thence.statements.counting.assurance import add_confidence_bound
 from thence.statements.counting.recount import data_coverage, recount
 from thence.tables.bitmaps import bits
 
@@ -99,7 +99,7 @@ def _hanoi(seeds: range, folder: Path) -> tuple[dict[str, list[Judged]], dict[st
         note(OURS_LOW, search_ours(ours, 0.01), "aerial")
         note(OURS_BEST, search_ours(ours, TAU, search="mutual", k=BEST), "aerial")
         for frequency in (0.01, TAU):
-            note(f"{PEERS[frequency]}, then th.assured", search_peer(peer, frequency), "aerial")
+            note(f"{PEERS[frequency]}, then th.add_confidence_bound", search_peer(peer, frequency), "aerial")
         note(f"{NAMED}, all_confidence {TAU}", search_peer(peer, 0.01), "both ways")
         faithful = train_ours(codes, cardinalities, TrainingSettings.faithful(seed=seed))
         note("Aerial.faithful", search_ours(faithful, TAU), "counted")
@@ -225,7 +225,7 @@ class Scale:
         enough = np.flatnonzero((confidence >= TAU) & (rules.counts.n_both > 0))
         if by == "counted":
             return enough
-        sure = enough[assured(rules.take(enough), self.table).measure("assured_confidence") >= TAU]
+        sure = enough[add_confidence_bound(rules.take(enough), self.table).measure("assured_confidence") >= TAU]
         return sure if by == "aerial" else sure[rules.take(sure).measure("all_confidence") >= TAU]
 
     def judge(self, found: Found, by: Filter) -> Judged:
@@ -259,7 +259,7 @@ def _heads(title: str, scale: Scale) -> dict[str, list[Judged]]:
     )
     rows = {
         "Exact, support 0.01": [scale.judge(scale.exact, "counted")],
-        "Exact, support 0.01, then th.assured": [scale.judge(scale.exact, "aerial")],
+        "Exact, support 0.01, then th.add_confidence_bound": [scale.judge(scale.exact, "aerial")],
     }
     for name, values in rows.items():
         _print(name, values)

@@ -6,11 +6,11 @@ chain that holds with the probability of the *confidence*; its autocorrelation f
 always, or in 30 or 5 % of the time in episodes whose lengths are geometric with a mean of 3 frames (short), the memory
 (at least 1 frame), or four times the memory (long, at least 20 frames). A bound *misses* if it is above the confidence.
 *later*: the rules of five systems found in the first 70 % of the time, and which of them still hold in the rest.
-*confirm*: whether the number of stretches, which was chosen on the grid, stands elsewhere: on cells that are not in the
+*confirm*: whether the number of spans, which was chosen on the grid, stands elsewhere: on cells that are not in the
 grid, and on later time of five systems that nothing was chosen on, with bins fitted on the first part of the time only.
 *speed*: the time for the rules of a plant of 20 sensors with ten ranges and 17,520 rows.
 
-"before" is the bound that was replaced, kept here as a reference: time in 20 stretches, taken as independent. Tables of
+"before" is the bound that was replaced, kept here as a reference: time in 20 spans, taken as independent. Tables of
 the five systems are written to --tables on first use. --quick runs a small part of each.
 """
 
@@ -34,13 +34,13 @@ from numpy.typing import NDArray
 
 import thence as th
 from thence.language.items import Feature
-from thence.statements.counting.assurance import STRETCHES, assured, student_quantile
-from thence.statements.counting.recount import count_rules_of, recount
+from thence.statements.counting.assurance import SPANS, add_confidence_bound, student_quantile
+from thence.statements.counting.recount import count_rules, recount
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
 
 LEVEL, ALLOWED = 0.95, 0.07
-FIXED = 20  # stretches of the bound that was replaced
+FIXED = 20  # spans of the bound that was replaced
 MEMORIES = (0, 5, 10, 20, 30, 50)
 CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
 FRAMES = (1_000, 5_000, 20_000)
@@ -50,7 +50,7 @@ ANTECEDENTS = (
 )
 TAU, SUPPORT, SHOWN = 0.8, 0.01, 0.7
 UNSEEN_FRAMES, UNSEEN_MEMORIES = (2_000, 10_000), (3, 15, 40, 80)
-NUMBERS = (16, 32, 64, 128)  # of stretches, of which 64 is the default
+NUMBERS = (16, 32, 64, 128)  # of spans, of which 64 is the default
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def _simulate(
 
 
 def simulate(cell: Cell, trials: int) -> tuple[th.RuleSet, TransactionTable, Floats, Floats]:
-    """Return the rules of all trials, a table with an antecedent and a consequent each, and n and k of 20 stretches."""
+    """Return the rules of all trials, a table with an antecedent and a consequent each, and n and k of 20 spans."""
     lengths = {"always": 1, "short": 3, "memory": max(cell.memory, 1), "long": max(4 * cell.memory, 20)}
     length = float(lengths[cell.length])
     seed = hash((cell.frames, cell.memory, cell.confidence, cell.share, length)) % 2**31
@@ -127,10 +127,10 @@ def cells(frames: tuple[int, ...], memories: tuple[int, ...]) -> Iterator[Cell]:
 
 
 def fixed_bound(n: Floats, k: Floats) -> Floats:
-    """Return the bound that was replaced: the variance between 20 stretches, as if they were independent.
+    """Return the bound that was replaced: the variance between 20 spans, as if they were independent.
 
     Args:
-        n: Rows in which the antecedent holds (stretches × rules).
+        n: Rows in which the antecedent holds (spans × rules).
         k: Rows in which both sides hold.
     """
     total, number = np.maximum(n.sum(axis=0), 1), (n > 0).sum(axis=0)
@@ -146,17 +146,17 @@ def fixed_bound(n: Floats, k: Floats) -> Floats:
 
 
 def count_fixed(rules: th.RuleSet, table: TransactionTable) -> tuple[Floats, Floats]:
-    """Count rules in 20 stretches of time."""
+    """Count rules in 20 spans of time."""
     edges = np.linspace(0, table.blocks[0].n_frames, FIXED + 1).astype(int).tolist()
-    counts = [count_rules_of(rules, table.frames(slice(start, stop))).counts for start, stop in pairwise(edges)]
+    counts = [count_rules(rules, table.frames(slice(start, stop))).counts for start, stop in pairwise(edges)]
     n, k = (np.array([getattr(c, name) for c in counts], float) for name in ("n_antecedent", "n_both"))
     return n, k
 
 
-def judge(cell: Cell, trials: int, stretches: int = STRETCHES) -> Misses:
+def judge(cell: Cell, trials: int, spans: int = SPANS) -> Misses:
     """Simulate a cell and count how often either bound is above the true confidence."""
     rules, table, n, k = simulate(cell, trials)
-    after = assured(rules, table, assurance=LEVEL, stretches=stretches).measure("assured_confidence")
+    after = add_confidence_bound(rules, table, assurance=LEVEL, spans=spans).measure("assured_confidence")
     before = fixed_bound(n, k)
     given, missed = np.isfinite(after), after > cell.confidence
     among = missed.sum() / max(given.sum(), 1)
@@ -265,10 +265,10 @@ def tables_of(name: str, folder: Path) -> tuple[TransactionTable, TransactionTab
 
 
 def confirm_cells(trials: int, numbers: tuple[int, ...]) -> Table:
-    """Print how often bounds miss in cells that are not in the grid, by number of stretches."""
+    """Print how often bounds miss in cells that are not in the grid, by number of spans."""
     listed = list(cells(UNSEEN_FRAMES, UNSEEN_MEMORIES))
     print(f"\n## Cells that are not in the grid\n\n{len(listed)} cells, {trials} trials each; in per cent.\n")
-    print("| stretches | mean | highest | cells above 5 % | trials with a bound |\n|---|---|---|---|---|")
+    print("| spans | mean | highest | cells above 5 % | trials with a bound |\n|---|---|---|---|---|")
     rows: list[tuple[Value, ...]] = []
     for number in numbers:
         found = [judge(cell, trials, number) for cell in listed]
@@ -276,14 +276,14 @@ def confirm_cells(trials: int, numbers: tuple[int, ...]) -> Table:
         given = 100 * float(np.mean([misses.given for misses in found]))
         rows.append((number, float(among.mean()), float(among.max()), int((among > 5).sum()), given))
         print("| " + " | ".join(f"{value:.4g}" for value in rows[-1]) + " |", flush=True)  # type: ignore[str-format]
-    heads = (("stretches", ",.0f"), ("mean", ".1f %"), ("highest", ".1f %"), ("cells above 5 %", ",.0f"))
+    heads = (("spans", ",.0f"), ("mean", ".1f %"), ("highest", ".1f %"), ("cells above 5 %", ",.0f"))
     return Table((*heads, ("trials with a bound", ".1f %")), tuple(rows))
 
 
 def confirm_later(folder: Path, names: tuple[str, ...], numbers: tuple[int, ...]) -> Table:
-    """Print which rules of other systems are kept and still hold, by number of stretches."""
+    """Print which rules of other systems are kept and still hold, by number of spans."""
     print("\n## Later time of other systems\n\nExact rules: number, share that still holds, recall of those that do.\n")
-    print("| system | all | " + " | ".join(f"{number} stretches" for number in numbers) + " |")
+    print("| system | all | " + " | ".join(f"{number} spans" for number in numbers) + " |")
     print("|---|---|" + "---|" * len(numbers))
     rows: list[tuple[Value, ...]] = []
     for name in names:
@@ -291,21 +291,21 @@ def confirm_later(folder: Path, names: tuple[str, ...], numbers: tuple[int, ...]
         rules = th.Exact(min_support=SUPPORT, min_confidence=TAU, max_antecedents=2).mine(early)
         shown = []
         for number in (None, *numbers):
-            number_kept, held, recall = _still_hold(rules, early, rest, number or STRETCHES)[2 if number else 0]
+            number_kept, held, recall = _still_hold(rules, early, rest, number or SPANS)[2 if number else 0]
             shown.append(f"{number_kept:,.0f}: {held:.3f}" + (f", {recall:.3f}" if number else ""))
         rows.append((name, *shown))
         print("| " + " | ".join(map(str, rows[-1])) + " |", flush=True)
-    return Table((("system", ""), ("all", ""), *((f"{number} stretches", "") for number in numbers)), tuple(rows))
+    return Table((("system", ""), ("all", ""), *((f"{number} spans", "") for number in numbers)), tuple(rows))
 
 
 def _still_hold(
-    rules: th.RuleSet, early: TransactionTable, rest: TransactionTable, stretches: int = STRETCHES
+    rules: th.RuleSet, early: TransactionTable, rest: TransactionTable, spans: int = SPANS
 ) -> list[tuple[float, float, float]]:
     """Return number, share that holds later and recall of all rules, of those kept before, after, and of unknown."""
-    again = count_rules_of(rules, rest)
+    again = count_rules(rules, rest)
     seen = again.counts.n_antecedent >= 10
     holds = seen & (again.measure("confidence") >= TAU)
-    after = assured(rules, early, assurance=LEVEL, stretches=stretches).measure("assured_confidence")
+    after = add_confidence_bound(rules, early, assurance=LEVEL, spans=spans).measure("assured_confidence")
     out = []
     for kept in (
         np.ones(len(rules), bool),
@@ -332,7 +332,7 @@ def speed(n_rules: int) -> None:
         times = []
         for _ in range(6):
             start = time.perf_counter()
-            assured(rules, table)
+            add_confidence_bound(rules, table)
             times.append(time.perf_counter() - start)
         print(f"| {len(rules):,} {name} | {min(times[1:]):.2f} |")
 
@@ -357,7 +357,7 @@ def main() -> None:
         names = ("LBNL",) if options.quick else tuple(SYSTEMS)
         tables["later"] = later(Path(options.tables), range(1 if options.quick else 5), names)
     if options.part in (None, "confirm"):
-        names, numbers = (("LBNL SZCAV",), (STRETCHES,)) if options.quick else (tuple(OTHERS), NUMBERS)
+        names, numbers = (("LBNL SZCAV",), (SPANS,)) if options.quick else (tuple(OTHERS), NUMBERS)
         tables["confirm-later"] = confirm_later(Path(options.tables), names, numbers)
         tables["confirm-cells"] = confirm_cells(20 if options.quick else options.trials // 2, numbers)
     if options.part in (None, "speed"):

@@ -65,7 +65,7 @@ def measure_later(name: str, options: dict[str, str]) -> None:
     table = th.transactions(later, enrich="lifted", windows=run.config.windows.every, like=run)
     # Rules whose pattern or state the later data lack cannot be counted; they have not held.
     kept = run.rules.take(np.flatnonzero(find_countable(run.rules, table)[0]))
-    found = list(directions(kept, th.count_rules_of(kept, table)))
+    found = list(directions(kept, th.count_rules(kept, table)))
     holding = [one for one in found if one[1] >= LEAST_CONFIDENCE and one[2] >= LEAST_LIFT and one[3] >= LEAST_ROWS]
     laws = [law for law in th.find_laws(system, progress="off") if law.later_share >= LEAST_CONFIDENCE]
     title = f"{name} {' '.join(options.values())}".strip()

@@ -74,14 +74,14 @@ def with_numpy(codes: NDArray[np.int8], left: Integers, right: Integers) -> Call
 
 def with_bitmaps(codes: NDArray[np.int8], left: Integers, right: Integers) -> Callable[[], Integers]:
     from thence.tables.bitmaps import bits
-    from thence.tables.bitmaps.counts import count_rules
+    from thence.tables.bitmaps.counts import count_bitmaps
 
     features = np.repeat(np.arange(N_FEATURES), N_VALUES)
 
     def count() -> Integers:
         bitmaps, present = bits.pack_codes(codes, cardinalities=CARDINALITIES)
         return np.stack(
-            count_rules(
+            count_bitmaps(
                 bitmaps,
                 n_rows=len(codes),
                 antecedents=left,

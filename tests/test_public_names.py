@@ -71,7 +71,7 @@ import thence as th
 
 names = [name for name in th.__all__ if name != "__version__"]
 modules = [f"thence.{one.name}" for one in pkgutil.iter_modules(th.__path__) if one.name != "__main__"]
-modules += ["thence.tables.transactions", "thence.show.reports.rows", "thence.search.refine.exceptions"]
+modules += ["thence.tables.transactions", "thence.show.reports.rows", "thence.search.refine.counterexamples"]
 load = lambda some: [importlib.import_module(name) for name in some]
 resolve = lambda: {name: getattr(th, name) for name in names}
 

@@ -73,16 +73,16 @@ if TYPE_CHECKING:
     from thence.search.aerial.miner import Aerial as Aerial
     from thence.search.exact.miner import Exact as Exact
     from thence.search.refine import refine as refine
-    from thence.search.refine.exceptions import exceptions as exceptions
+    from thence.search.refine.counterexamples import find_exceptions as find_exceptions
     from thence.show.explorer.serve import explore as explore
     from thence.show.export.stored_rules import remove_rules as remove_rules
     from thence.show.export.stored_rules import store_rules as store_rules
     from thence.show.reports.mining import mine as mine
     from thence.show.reports.run_report import RunReport as RunReport
     from thence.show.reports.run_report import report as report
-    from thence.statements.counting.assurance import assured as assured
+    from thence.statements.counting.assurance import add_confidence_bound as add_confidence_bound
     from thence.statements.counting.by_place import by_site as by_site
-    from thence.statements.counting.recount import count_rules_of as count_rules_of
+    from thence.statements.counting.recount import count_rules as count_rules
     from thence.statements.files import read_rules as read_rules
     from thence.statements.files import write_rules as write_rules
     from thence.statements.rules.ruleset import Ending as Ending
@@ -103,7 +103,6 @@ _MODULES = MappingProxyType(
         "checks.detect.detector": ("Detector",),
         "checks.estimators.classifier": ("RuleClassifier",),
         "checks.estimators.features": ("RuleFeatures",),
-        "counting.by_site": ("by_site",),
         "data.graph.binding": ("Binding", "bind"),
         "data.graph.discovery": ("discover_patterns",),
         "data.graph.knowledge_graph": ("KnowledgeGraph",),
@@ -137,13 +136,14 @@ _MODULES = MappingProxyType(
         "search.aerial.miner": ("Aerial",),
         "search.exact.miner": ("Exact",),
         "search.refine": ("refine",),
-        "search.refine.exceptions": ("exceptions",),
+        "search.refine.counterexamples": ("find_exceptions",),
         "show.explorer.serve": ("explore",),
         "show.export.stored_rules": ("remove_rules", "store_rules"),
         "show.reports.mining": ("mine",),
         "show.reports.run_report": ("RunReport", "report"),
-        "statements.counting.assurance": ("assured",),
-        "statements.counting.recount": ("count_rules_of",),
+        "statements.counting.assurance": ("add_confidence_bound",),
+        "statements.counting.by_place": ("by_site",),
+        "statements.counting.recount": ("count_rules",),
         "statements.files": ("read_rules", "write_rules"),
         "statements.rules.ruleset": ("Ending", "Rule", "RuleSet"),
         "tables.discretization": ("Discretizer",),

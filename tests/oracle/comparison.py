@@ -262,8 +262,8 @@ def compare_rules(
         for rule, (_, x, _, b) in again:
             if b < least * x:
                 report.wrong(where, f"refined rule {rule} has confidence {b}/{x}, below {least}")
-        return refined if denominator == "present" else th.count_rules_of(refined, table)
-    return rules if denominator == "present" else th.count_rules_of(rules, table)
+        return refined if denominator == "present" else th.count_rules(refined, table)
+    return rules if denominator == "present" else th.count_rules(rules, table)
 
 
 def _point(item: tuple[str, Any]) -> tuple[str, Any]:

@@ -95,7 +95,7 @@ def test_states_spelled_otherwise_are_the_same_states(spelled: tuple[Any, Any], 
         tables.append(th.transactions(data, windows="1h", bins=2, like=tables[0] if tables else None))
     assert not any("not seen" in note for note in tables[1].notes)
     rules = th.Exact(max_antecedents=1).mine(tables[0])
-    assert th.count_rules_of(rules, tables[1]).counts == rules.counts
+    assert th.count_rules(rules, tables[1]).counts == rules.counts
 
 
 def test_new_states_are_counted_and_said() -> None:
@@ -109,7 +109,7 @@ def test_new_states_are_counted_and_said() -> None:
         "2 states of 1 sensor were not seen when the bins were fitted ('ajar', 'broken'): 3 readings"
     )
     rules = th.Exact(max_antecedents=1, min_confidence=0.5).mine(table)
-    counted = th.count_rules_of(rules, later)
+    counted = th.count_rules(rules, later)
     at = [str(rule) for rule in counted].index("(lamp).value = 'on' → (door).value = 'open'")
     # A state that was not seen is known, and the rule fails there.
     assert (counted.counts.n_antecedent[at], counted.counts.n_both[at]) == (3, 2)
@@ -184,21 +184,21 @@ def test_rules_that_another_system_cannot_count_are_left_out_and_listed() -> Non
     rules = th.Exact(max_antecedents=1, min_confidence=0.3).mine(table)
     small = net.select_kinds(["pressure", "demand"])
     other = th.transactions(small, **LIFTED, patterns=both[:1], properties=[])
-    counted = th.count_rules_of(rules, other)
+    counted = th.count_rules(rules, other)
     assert 0 < len(counted) < len(rules)
     left = counted.facts["left_out"]
     assert sum(one["rules"] for one in left) == len(rules) - len(counted)
     assert any("no rows for the pattern" in one["reason"] for one in left)
     assert any("are left out" in note for note in counted.notes)
     with pytest.raises(MiningError, match="none of the rules can be counted"):
-        th.count_rules_of(rules, th.transactions(net, windows="30min", enrich="none"))
+        th.count_rules(rules, th.transactions(net, windows="30min", enrich="none"))
 
 
 def test_a_rule_that_never_applied_has_no_confidence() -> None:
     before = pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]})
     table = th.TransactionTable.from_frame(before)
     rules = th.Exact(max_antecedents=1).mine(table)
-    counted = th.count_rules_of(rules, th.TransactionTable.from_frame(before.filter(pl.col("a") == "y")))
+    counted = th.count_rules(rules, th.TransactionTable.from_frame(before.filter(pl.col("a") == "y")))
     never = counted.counts.n_antecedent == 0
     assert never.any() and np.isnan(counted.measure("confidence")[never]).all()
     assert not np.isnan(counted.measure("confidence")[~never]).any()

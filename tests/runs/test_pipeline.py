@@ -101,7 +101,7 @@ def test_every_enrichment_runs_end_to_end(enrich: str, toy: Any) -> None:
     assert run.config.discretize.scope == ("sensor" if enrich == "lifted" else "kind")
     assert run.table is not None
     # The counts that a run reports are those of a count from scratch.
-    counted = th.count_rules_of(list(run.rules), run.table)
+    counted = th.count_rules(list(run.rules), run.table)
     assert counted.counts.n_both.tolist() == run.rules.counts.n_both.tolist()
     assert run.summary["data_coverage"] == pytest.approx(run.rules.data_coverage)
 

@@ -21,7 +21,7 @@ from tests.search.refine.by_hand import binned_tables, some_rules
 from thence.errors import ConfigError, MiningError, RunError
 from thence.runs.places import PLACES, count_run_places, read_places, why_not_kept, write_places
 from thence.runs.run import Run, load_run
-from thence.search.refine.exceptions import exceptions, exceptions_among
+from thence.search.refine.counterexamples import find_exceptions, list_exceptions
 from thence.statements.counting.by_place import count_by_place, find_lifted, name_places
 from thence.tables.transactions import TransactionTable
 
@@ -57,7 +57,7 @@ def test_what_is_read_back_is_what_the_table_says(table: TransactionTable, seed:
             expected[rule].block, range(one.block.n_embeddings)
         )
     assert back.frame(rules).equals(places.frame(rules))
-    assert exceptions_among(back.of(rules), rules, min_rows=1).equals(exceptions(rules, table, min_rows=1))
+    assert list_exceptions(back.of(rules), rules, min_rows=1).equals(find_exceptions(rules, table, min_rows=1))
 
 
 def mined(**settings: Any) -> Run:

@@ -11,7 +11,7 @@ import pytest
 
 import thence as th
 from thence.runs.configuration import Config, DiscretizeConfig
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.tables.transactions import TransactionTable
 
 
@@ -22,10 +22,10 @@ def test_a_run_with_sharper_ranges_can_be_counted_and_written(enrich: str, tmp_p
     run = th.mine(toy, refine={"sharpen": True}, out=tmp_path / "run", **options)
     assert run.config.refine.sharpen
     assert isinstance(run.table, TransactionTable)
-    again = count_rules_of(run.rules, run.table)
+    again = count_rules(run.rules, run.table)
     assert again.counts.n_both.tolist() == run.rules.counts.n_both.tolist()
     later = th.transactions(toy, windows="30min", enrich=enrich, like=th.load_run(tmp_path / "run"))
-    assert count_rules_of(run.rules, later).counts.n_both.tolist() == run.rules.counts.n_both.tolist()
+    assert count_rules(run.rules, later).counts.n_both.tolist() == run.rules.counts.n_both.tolist()
     assert th.load_run(tmp_path / "run").rules.extras.keys() == run.rules.extras.keys()
     assert run.exceptions().columns[:3] == ["rule", "english", "place"]
     plain = th.mine(toy, **options)

@@ -28,7 +28,7 @@ from thence.search.refine.significance.nulls import Null
 from thence.search.refine.significance.statistics import PreparedBank
 from thence.statements.counting.by_place import count_sites
 from thence.statements.counting.encoding import find_countable
-from thence.statements.counting.recount import count_rules_of, data_coverage
+from thence.statements.counting.recount import count_rules, data_coverage
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
@@ -74,7 +74,7 @@ def test_counts_are_the_sums_of_the_sites_alone_with_the_same_bins(given: list[t
         part = rules.take(np.flatnonzero(find_countable(rules, alone)[0]))
         if not len(part):
             continue
-        again = count_rules_of(part, alone, denominator=how)
+        again = count_rules(part, alone, denominator=how)
         total.update({text: row[3] for text, row in counted(again).items()})
         frames = alone.blocks[0].n_frames
         share = again.extras["support_time"]
@@ -182,7 +182,7 @@ def test_support_and_confidence_by_site(tmp_path: Path) -> None:
     assert np.allclose(again.rules.measure("confidence_south"), south, equal_nan=True)
     # Counted on another table, the columns of these sites are gone.
     alone = th.transactions(sites[0], enrich="lifted", windows="30min", bins=3, like=run)
-    assert "confidence_south" not in th.count_rules_of(run.rules, alone).extras
+    assert "confidence_south" not in th.count_rules(run.rules, alone).extras
     with pytest.raises(MiningError, match="one system"):
         th.by_site(run.rules, alone)
 
@@ -210,7 +210,7 @@ def test_tables_of_several_sites_can_be_saved_and_cut_in_time(tmp_path: Path) ->
     assert [len(site) for site in first.blocks[0].sites] == [150, 120]
     assert [len(site) for site in second.blocks[0].sites] == [50, 0]
     rules = th.Exact(max_antecedents=1).mine(table)
-    parts = [count_rules_of(rules, part).counts for part in (first, second)]
+    parts = [count_rules(rules, part).counts for part in (first, second)]
     assert parts[0] + parts[1] == rules.counts
     with pytest.raises(MiningError, match="in order"):
         table.frames(np.array([2, 1]))

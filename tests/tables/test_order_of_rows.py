@@ -40,7 +40,9 @@ def written(rules: RuleSet) -> list[Any]:
 
 def mine_exact(frame: pl.DataFrame) -> RuleSet:
     table = TransactionTable.from_frame(frame, bins=4)
-    return th.assured(th.Exact(min_confidence=0.7, max_antecedents=2).mine(table), table, min_confidence=0.7)
+    return th.add_confidence_bound(
+        th.Exact(min_confidence=0.7, max_antecedents=2).mine(table), table, min_confidence=0.7
+    )
 
 
 def find_significant(frame: pl.DataFrame) -> RuleSet:
@@ -91,7 +93,7 @@ def test_a_column_of_times_says_that_rows_follow_each_other() -> None:
     assert not plain.is_ordered and timed.is_ordered
     assert timed.features == plain.features and np.array_equal(timed.codes, plain.codes)
     for table, known in ((plain, True), (timed, False)):
-        bound = th.assured(th.Exact().mine(table), table).measure("assured_confidence")
+        bound = th.add_confidence_bound(th.Exact().mine(table), table).measure("assured_confidence")
         assert (np.isfinite(bound) == known).all()
     assert np.array_equal(FeatureTable.from_frame(frame, time="when").times, hours)
     assert timed.shuffled().codes.tolist() == timed.codes.tolist()

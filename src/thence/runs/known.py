@@ -26,7 +26,7 @@ from thence.runs.frames import build_rows
 from thence.runs.planning import bins_of
 from thence.runs.preparation import Prepared
 from thence.runs.run import Run, load_run
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.statements.files import find_format, read_rules
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
@@ -129,7 +129,7 @@ def count_known(known: Sequence[KnownRule], data: Prepared, *, denominator: str)
     Args:
         known: The known rules.
         data: The system with its readings in windows.
-        denominator: Rows over which rules are counted, as in ``count_rules_of``.
+        denominator: Rows over which rules are counted, as in ``count_rules``.
 
     Returns:
         The rules with exact counts, in the order given, and the column ``name``; ``None`` if there are none. Notes name
@@ -224,7 +224,7 @@ class _Counted:
         for number, rule in found.items():
             single = RuleSet.from_rules([rule], Counts(zero, zero, zero, zero))
             try:
-                self._found[number] = count_rules_of(single, table, denominator=denominator)
+                self._found[number] = count_rules(single, table, denominator=denominator)
             except MiningError as error:
                 self.leave_out(number, error)
 

@@ -52,7 +52,7 @@ from thence.runs.reviews import (
     with_reviews,
 )
 from thence.runs.summaries import FORMAT, describe_known, require_same_rules, require_summary
-from thence.search.refine.exceptions import exceptions, exceptions_among
+from thence.search.refine.counterexamples import find_exceptions, list_exceptions
 from thence.statements.controls.control import Control, Controls
 from thence.statements.files import read_rules, write_rules
 from thence.statements.keys import is_key, key_of
@@ -201,14 +201,14 @@ class Run:
         return replace(self, path=target, config=config, summary=summary)
 
     def exceptions(self) -> pl.DataFrame:
-        """Return the places where lifted rules fail that hold elsewhere; see ``th.exceptions``.
+        """Return the places where lifted rules fail that hold elsewhere; see ``th.find_exceptions``.
 
         Raises:
             MiningError: If the counts by place are neither in memory nor in the run folder.
         """
         if isinstance(self.table, TransactionTable):
-            return exceptions(self.rules, self.table)
-        return exceptions_among(self._counted_places().of(self.rules), self.rules)
+            return find_exceptions(self.rules, self.table)
+        return list_exceptions(self._counted_places().of(self.rules), self.rules)
 
     def places(self, rule: int | None = None) -> pl.DataFrame:
         """Return in how many rows lifted rules applied and held, in each place.

@@ -72,7 +72,7 @@ def test_what_cannot_be_drawn_is_said(rules: th.RuleSet) -> None:
         rules.plot("matrx")
     with pytest.raises(th.ConfigError, match="there are no rules to draw"):
         th.RuleSet.empty().plot()
-    with pytest.raises(th.ConfigError, match="count_rules_of"):
+    with pytest.raises(th.ConfigError, match="count_rules"):
         replace(rules, coverage_of=None).plot("coverage")
 
 

@@ -208,7 +208,7 @@ def test_rules_of_every_enrichment_can_be_checked_and_explained(enrich: str, tmp
 def test_violations_are_those_that_apply_counts() -> None:
     """The evidence of rules, summed without weights, is what the exact counts of the same rules give."""
     from thence.runs.preparation import Prepared
-    from thence.statements.counting.recount import count_rules_of
+    from thence.statements.counting.recount import count_rules
 
     detector = Detector(laws=False, ranges=False, bins=3).fit(plant(30))
     assert detector._fitted is not None
@@ -216,7 +216,7 @@ def test_violations_are_those_that_apply_counts() -> None:
     later = plant(10, seed=1)
     found = detector.detect(later)
     table = Prepared(later, rules.config, found.readings, rules.bins, same_system=True).table
-    counted = count_rules_of(rules.rules, table)
+    counted = count_rules(rules.rules, table)
     violated = np.asarray(counted.counts.n_antecedent) - np.asarray(counted.counts.n_both)
     assert found.tally.violated.sum() == pytest.approx(float(violated @ rules.weights))
     assert found.tally.applicable.sum() == pytest.approx(float(counted.counts.n_antecedent @ rules.weights))

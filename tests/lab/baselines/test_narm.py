@@ -15,7 +15,7 @@ from thence.lab.baselines.narm_fitness import Encoding, count_rule, decode, enco
 from thence.lab.evaluate.brute_force import count_rows, plain_rows
 from thence.language.constraints import Where
 from thence.language.items import Feature
-from thence.statements.counting.recount import count_rules_of, data_coverage
+from thence.statements.counting.recount import count_rules, data_coverage
 from thence.tables.frames import raw_columns
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -196,7 +196,7 @@ def test_counts_are_exact_and_agree_with_the_general_count(name):
     table = raw(waves(120, 4))
     rules = TSNARM(algorithm=name, population=15, evaluations=300, seed=2).mine(table)
     assert len(rules) > 10
-    again = count_rules_of(list(rules), table)
+    again = count_rules(list(rules), table)
     rows = plain_rows(table)
     for r, rule in enumerate(rules):
         counted = tuple(int(getattr(rules.counts, f)[r]) for f in ("n", "n_antecedent", "n_consequent", "n_both"))

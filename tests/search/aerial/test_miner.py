@@ -21,8 +21,8 @@ from thence.search.aerial.miner import Aerial, AerialModel
 from thence.search.aerial.rows import BlockRows
 from thence.search.aerial.settings import TrainingSettings
 from thence.search.exact.miner import Exact
-from thence.statements.counting.assurance import assured
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.assurance import add_confidence_bound
+from thence.statements.counting.recount import count_rules
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
 from thence.tables.locality import within_hops
@@ -46,7 +46,7 @@ def model(table: TransactionTable) -> AerialModel:
 def test_rules_are_counted_exactly_and_carry_the_probability(table: TransactionTable, model: AerialModel) -> None:
     rules = Aerial(seed=1).extract(model, table)
     assert len(rules) > 0
-    assert count_rules_of(list(rules), table).counts == rules.counts
+    assert count_rules(list(rules), table).counts == rules.counts
     assert rules.extras["probability"].min() >= 0.8
     assert rules.data_coverage == 1.0
     assert not any(rule.consequent.feature.subject == "k" for rule in rules)
@@ -90,7 +90,7 @@ def test_the_exact_confidence_reaches_what_was_asked_of_the_network(table, model
 def test_the_confidence_is_reached_with_assurance_unless_told_otherwise(table, model) -> None:
     every = Aerial(seed=1, similarity=0.4, assurance=0).extract(model, table)
     shown = Aerial(seed=1, similarity=0.4).extract(model, table)
-    sure = assured(every, table, min_confidence=0.4)
+    sure = add_confidence_bound(every, table, min_confidence=0.4)
     assert 0 < len(shown) < len(every)
     assert list(shown) == list(sure)
     assert shown.measure("assured_confidence").tolist() == sure.measure("assured_confidence").tolist()
@@ -199,7 +199,7 @@ def test_lifted_tables_are_sampled_row_by_row() -> None:
         assert rows.take(chosen).tolist() == block.flat()[chosen].tolist()
     rules = Aerial(seed=0, similarity=0.7, max_antecedents=1).mine(table)
     assert {"probability", "support_time", "support_embeddings"} <= set(rules.extras)
-    assert count_rules_of(rules, table).counts == rules.counts
+    assert count_rules(rules, table).counts == rules.counts
 
 
 def test_what_never_holds_is_not_shown(table: TransactionTable, model: AerialModel) -> None:

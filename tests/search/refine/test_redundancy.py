@@ -19,7 +19,7 @@ from thence.data.graph.ontology import Ontology
 from thence.language.items import Aspect, Feature, Interval, Item, Role
 from thence.language.patterns import Pattern
 from thence.search.refine import drop_covered, drop_mirrored, drop_trivia, merge_intervals, simplify
-from thence.statements.counting.recount import count_rules_of, recount
+from thence.statements.counting.recount import count_rules, recount
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.transactions import Block, Column, TransactionTable
@@ -89,7 +89,7 @@ def test_a_rule_with_a_narrower_consequent_makes_a_vaguer_one_superfluous() -> N
     table = TransactionTable.from_frame(frame)
     left, b = Item.is_(Feature("a"), "x"), Feature("b")
     rules = [Rule((left,), Item.among(b, ["u", "v"])), Rule((left,), Item.is_(b, "u"))]
-    assert list(drop_covered(count_rules_of(rules, table), table)) == [rules[1]]
+    assert list(drop_covered(count_rules(rules, table), table)) == [rules[1]]
 
 
 def test_equivalent_items_count_as_the_same_item() -> None:
@@ -98,7 +98,7 @@ def test_equivalent_items_count_as_the_same_item() -> None:
     table = TransactionTable.from_frame(frame)
     a, target = Feature("a"), Item.is_(Feature("b"), "u")
     rules = [Rule((Item.among(a, ["z"], negated=True),), target), Rule((Item.among(a, ["x", "y"]),), target)]
-    assert list(drop_covered(count_rules_of(rules, table), table)) == [rules[0]]
+    assert list(drop_covered(count_rules(rules, table), table)) == [rules[0]]
 
 
 @given(binned_tables(max_frames=20), st.sampled_from([0.0, 0.05, 0.3]), st.integers(0, 2**31))
@@ -207,7 +207,7 @@ def test_a_rule_about_one_feature_on_both_sides_is_trivial() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["u", "v", "u"]}), bins=3)
     a = Feature("a")
     rule = Rule((Item.among(a, Interval(2, 3)),), Item.compare(a, "≥", 2.0))
-    assert len(drop_trivia(count_rules_of([rule], table), table)) == 0
+    assert len(drop_trivia(count_rules([rule], table), table)) == 0
 
 
 def test_overlapping_existential_statements_and_aggregates_are_trivial() -> None:

@@ -16,7 +16,7 @@ from thence.errors import ConfigError, MiningError
 from thence.language.items import Feature
 from thence.search.exact.miner import Exact
 from thence.search.refine import Null, refine
-from thence.statements.counting.recount import count_rules_of, recount
+from thence.statements.counting.recount import count_rules, recount
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
@@ -45,7 +45,7 @@ def test_every_enrichment_is_refined_to_fewer_rules_that_count_right_and_cover_a
     refined = refine(rules, table, cover=True)
     report = refined.facts["refine"]
     assert len(refined) < 0.2 * len(rules)
-    again = count_rules_of(list(refined), table)
+    again = count_rules(list(refined), table)
     assert again.counts.n_both.tolist() == refined.counts.n_both.tolist()
     assert again.counts.n_antecedent.tolist() == refined.counts.n_antecedent.tolist()
     assert refined.measure("confidence").min() >= 0.8

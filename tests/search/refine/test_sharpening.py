@@ -23,7 +23,7 @@ from thence.language.items import Item
 from thence.search.exact.miner import Exact
 from thence.search.refine import refine
 from thence.search.refine.sharpening import best_run, narrowest_run, sharpen
-from thence.statements.counting.recount import count_rules_of, counted_on
+from thence.statements.counting.recount import count_rules, counted_on
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
@@ -132,7 +132,7 @@ def test_counts_of_sharpened_rules_are_those_of_the_raw_numbers(seed: int, bins:
     if not len(rules):
         return
     sharp = sharpen(rules, table, min_confidence=floor, min_support=0.05)
-    raw = count_rules_of(list(sharp), FeatureTable.from_frame(frame, numeric=["a", "b"]))
+    raw = count_rules(list(sharp), FeatureTable.from_frame(frame, numeric=["a", "b"]))
     for name in ("n", "n_antecedent", "n_consequent", "n_both"):
         assert getattr(raw.counts, name).tolist() == getattr(sharp.counts, name).tolist()
     assert sharp.measure("confidence").min() >= floor - 1e-12
@@ -144,7 +144,7 @@ def test_counts_of_sharpened_rules_are_those_of_the_raw_numbers(seed: int, bins:
         # All rules of the search can be counted on the table of the sharpened ones, with the same result.
         own = counted_on(sharp)
         assert isinstance(own, TransactionTable)
-        again = count_rules_of(rules, own)
+        again = count_rules(rules, own)
         assert again.counts.n_both.tolist() == rules.counts.n_both.tolist()
 
 
@@ -166,7 +166,7 @@ def test_lifted_rules_keep_exact_counts_and_are_counted_by_place(scope: str) -> 
     own = counted_on(sharp)
     assert isinstance(own, TransactionTable)
     assert own.n_rows == table.n_rows
-    again = count_rules_of(sharp, own)
+    again = count_rules(sharp, own)
     assert again.counts.n_antecedent.tolist() == sharp.counts.n_antecedent.tolist()
     assert again.counts.n_both.tolist() == sharp.counts.n_both.tolist()
     np.testing.assert_array_equal(again.extras["places"], sharp.extras["places"])
@@ -181,7 +181,7 @@ def test_lifted_rules_keep_exact_counts_and_are_counted_by_place(scope: str) -> 
         ontology=net.ontology,
         discretizer=Discretizer.from_dict(own.discretizer.to_dict()),
     )
-    assert count_rules_of(sharp, later).counts.n_both.tolist() == sharp.counts.n_both.tolist()
+    assert count_rules(sharp, later).counts.n_both.tolist() == sharp.counts.n_both.tolist()
 
 
 def test_of_very_many_rows_some_places_are_searched_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

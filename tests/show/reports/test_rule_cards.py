@@ -18,7 +18,7 @@ from tests.show.reports.worlds import HOSTILE, world
 from thence.language.english import format_test
 from thence.language.items import Item
 from thence.runs.run import Run
-from thence.search.refine.exceptions import exceptions
+from thence.search.refine.counterexamples import find_exceptions
 from thence.show.reports.cards import Cards
 from thence.show.reports.material import Material, material_of
 from thence.show.reports.periods import as_milliseconds
@@ -121,7 +121,7 @@ def pipes() -> Run:
 def test_places_have_the_counts_and_the_exceptions_of_the_rule(pipes: Run) -> None:
     table = pipes.table
     assert isinstance(table, TransactionTable) and len(pipes.rules)
-    told = exceptions(pipes.rules, table)
+    told = find_exceptions(pipes.rules, table)
     cards = Cards(material_of(pipes))
     for position in range(len(pipes.rules)):
         card = cards.rule(position)

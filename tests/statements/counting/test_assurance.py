@@ -1,4 +1,4 @@
-"""Lower confidence bounds: counts per stretch against plain loops, and how often bounds are too high on slow series."""
+"""Lower confidence bounds: counts per span against plain loops, and how often bounds are too high on slow series."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.helpers.tables import with_times
 from thence.errors import ConfigError, MiningError
 from thence.language.items import Feature
 from thence.language.patterns import Pattern
-from thence.statements.counting.assurance import STRETCHES, confidence_bound, effective_rows, student_quantile
-from thence.statements.counting.recount import count_stretches, recount, rule_rows
+from thence.statements.counting.assurance import SPANS, confidence_bound, effective_rows, student_quantile
+from thence.statements.counting.recount import count_spans, recount, rule_rows
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bank import build_bank
-from thence.tables.bitmaps.stretch_counts import StretchCounts
+from thence.tables.bitmaps.span_counts import SpanCounts
 from thence.tables.blocks import Block, Column
 from thence.tables.frames import raw_columns
 from thence.tables.transactions import FeatureTable, TransactionTable
@@ -51,26 +51,26 @@ def all_rules(table: TransactionTable) -> RuleSet:
 
 
 @pytest.mark.parametrize("embeddings", [1, 7])
-@pytest.mark.parametrize(("frames", "stretches"), [(1, 20), (13, 20), (64, 4), (200, 3), (1000, 20)])
+@pytest.mark.parametrize(("frames", "spans"), [(1, 20), (13, 20), (64, 4), (200, 3), (1000, 20)])
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 @pytest.mark.parametrize("denominator", ["present", "all"])
-def test_the_counts_are_those_of_every_stretch_counted_by_itself(
-    embeddings: int, frames: int, stretches: int, gaps: float, denominator: str
+def test_the_counts_are_those_of_every_span_counted_by_itself(
+    embeddings: int, frames: int, spans: int, gaps: float, denominator: str
 ) -> None:
     table = lifted(np.random.default_rng(frames + embeddings), frames=frames, embeddings=embeddings, gaps=gaps)
     rules = all_rules(table)
-    counted = count_stretches(rules, table, stretches=stretches, denominator=denominator)
+    counted = count_spans(rules, table, spans=spans, denominator=denominator)
     for r in range(0, len(rules), 7):
         applies, holds = rule_rows(rules.rule(r), table)
         held = _antecedent(table, rules, r)
         if denominator == "all":
             applies = held
-        found = {field.name: getattr(counted.counts, field.name)[r] for field in fields(StretchCounts)}
+        found = {field.name: getattr(counted.counts, field.name)[r] for field in fields(SpanCounts)}
         assert (found["n"], found["k"]) == (applies.sum(), holds.sum())
         if frames == 1:
             assert found["occupied"] == found["episodes"] == applies.sum()
             continue
-        edges = np.linspace(0, frames, min(stretches, frames) + 1).astype(int)[:-1]
+        edges = np.linspace(0, frames, min(spans, frames) + 1).astype(int)[:-1]
         n, k = (np.add.reduceat(rows.sum(axis=0), edges) for rows in (applies, holds))
         variance, lags = plain_variance(n, k)
         assert found["occupied"] == (n > 0).sum()
@@ -82,7 +82,7 @@ def test_the_counts_are_those_of_every_stretch_counted_by_itself(
 
 
 def plain_variance(n: npt.NDArray[np.int64], k: npt.NDArray[np.int64]) -> tuple[float, int]:
-    """The variance of the failures from the autocovariances of stretches, and the largest lag that was used."""
+    """The variance of the failures from the autocovariances of spans, and the largest lag that was used."""
     if k.sum() in (0, n.sum()):
         return 0.0, 0
     residuals = k - k.sum() / n.sum() * n
@@ -117,11 +117,11 @@ def _antecedent(table: TransactionTable, rules: RuleSet, r: int) -> npt.NDArray[
 def test_more_rules_than_fit_at_once_are_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     table = lifted(np.random.default_rng(0), frames=300, embeddings=3, gaps=0.1)
     rules = all_rules(table)
-    whole = count_stretches(rules, table, stretches=STRETCHES).counts
-    monkeypatch.setattr("thence.tables.bitmaps.stretch_counts._RULES_AT_ONCE", 5)
-    monkeypatch.setattr("thence.tables.bitmaps.stretch_counts.BLOCK_WORDS", 7)
-    pieces = count_stretches(rules, table, stretches=STRETCHES).counts
-    for field in fields(StretchCounts):
+    whole = count_spans(rules, table, spans=SPANS).counts
+    monkeypatch.setattr("thence.tables.bitmaps.span_counts._RULES_AT_ONCE", 5)
+    monkeypatch.setattr("thence.tables.bitmaps.span_counts.BLOCK_WORDS", 7)
+    pieces = count_spans(rules, table, spans=SPANS).counts
+    for field in fields(SpanCounts):
         assert (getattr(whole, field.name) == getattr(pieces, field.name)).all()
 
 
@@ -155,7 +155,7 @@ def world(applies: npt.NDArray[np.bool_], holds: npt.NDArray[np.bool_]) -> tuple
 
 
 def bounds(applies: npt.NDArray[np.bool_], holds: npt.NDArray[np.bool_], assurance: float = 0.95) -> FloatArray:
-    return th.assured(*world(applies, holds), assurance=assurance).measure("assured_confidence")
+    return th.add_confidence_bound(*world(applies, holds), assurance=assurance).measure("assured_confidence")
 
 
 def markov(rng: np.random.Generator, *, trials: int, frames: int, share: float, memory: float) -> BoolArray:
@@ -188,10 +188,10 @@ def test_the_bound_is_close_to_wilsons_where_rows_are_independent() -> None:
     ],
 )
 def test_the_bound_keeps_its_promise_on_slow_series(memory: int, confidence: float, share: float, episode: int) -> None:
-    """Regression: time was always cut into 20 stretches, taken as independent.
+    """Regression: time was always cut into 20 spans, taken as independent.
 
-    On series whose memory is as long as a stretch, the bound was above the true confidence in up to 81 % of the cases
-    instead of 5 %; the test had blocks of 20 frames that matched the stretches.
+    On series whose memory is as long as a span, the bound was above the true confidence in up to 81 % of the cases
+    instead of 5 %; the test had blocks of 20 frames that matched the spans.
     """
     rng = np.random.default_rng(memory)
     size = {"trials": 400, "frames": 1000}
@@ -206,7 +206,7 @@ def test_the_bound_keeps_its_promise_on_slow_series(memory: int, confidence: flo
     assert given.any()
 
 
-def test_what_varies_between_stretches_is_less_sure() -> None:
+def test_what_varies_between_spans_is_less_sure() -> None:
     rng = np.random.default_rng(1)
     always = np.ones((1, 1000), bool)
     holds = rng.random((1, 1000)) < 0.9
@@ -245,7 +245,11 @@ def test_places_do_not_make_observations_of_their_own() -> None:
         names = tuple((str(e),) for e in range(number))
         pattern = None if number == 1 else Pattern.parse("(p:Pipe)")
         table = with_times(TransactionTable((Block(columns, 2000, number, None, pattern, names),)))
-        return float(th.assured(recount(np.array([[1]]), np.array([3]), table), table).extras["assured_confidence"][0])
+        return float(
+            th.add_confidence_bound(recount(np.array([[1]]), np.array([3]), table), table).extras["assured_confidence"][
+                0
+            ]
+        )
 
     assert copies(20) == pytest.approx(copies(1), abs=0.005)
 
@@ -256,7 +260,7 @@ def test_rare_failures_count_episodes_of_the_antecedent() -> None:
     applies = np.array([frames % 100 < 30, frames % 100 < 1])
     rng = np.random.default_rng(0)
     holds = applies | (rng.random((2, 3000)) < 0.5)
-    counted = count_stretches(*world(applies, holds), stretches=STRETCHES)
+    counted = count_spans(*world(applies, holds), spans=SPANS)
     rows, freedom = effective_rows(counted)
     assert rows.tolist() == [30.0, 30.0]
     assert freedom.tolist() == [10.0, 10.0]
@@ -268,9 +272,9 @@ def test_rules_that_cannot_be_judged_are_dropped_and_counted() -> None:
     frames = np.arange(1000)
     applies = np.array([(frames >= 105) & (frames < 145), frames % 20 < 3])
     rules, table = world(applies, np.array([frames % 100 < 50, applies[1] | (frames % 3 == 0)]))
-    sure = th.assured(rules, table)
+    sure = th.add_confidence_bound(rules, table)
     assert sure.notes[-1] == "the confidence of 1 of 2 rules cannot be assured: too few independent rows"
-    kept = th.assured(rules, table, min_confidence=0.8)
+    kept = th.add_confidence_bound(rules, table, min_confidence=0.8)
     assert len(kept) == 1
     assert kept.notes == sure.notes
 
@@ -281,21 +285,21 @@ def test_rules_carry_the_bound_and_it_can_be_asked_for() -> None:
     frame = {"a": a, "b": np.where(rng.random(1500) < 0.1, rng.integers(0, 3, 1500), a)}
     table = TransactionTable.from_frame(pl.DataFrame({n: v.astype(str) for n, v in frame.items()}))
     rules = th.Exact(min_confidence=0.01, min_support=0.001).mine(table)
-    sure = th.assured(rules, table)
+    sure = th.add_confidence_bound(rules, table)
     assert list(sure) == list(rules)
     low, confidence = sure.measure("assured_confidence"), sure.measure("confidence")
     assert ((low >= 0) & (low < confidence)).all()
-    some = th.assured(rules, table, min_confidence=0.8)
+    some = th.add_confidence_bound(rules, table, min_confidence=0.8)
     assert list(some) == list(sure.filter(min_assured_confidence=0.8))
     assert 0 < len(some) < len(rules)
-    assert len(th.assured(RuleSet.empty("none"), table, min_confidence=0.8)) == 0
+    assert len(th.add_confidence_bound(RuleSet.empty("none"), table, min_confidence=0.8)) == 0
     # The bound is dropped when the rules are counted on other rows, where it would be wrong.
-    assert "assured_confidence" not in th.count_rules_of(sure, table.frames(slice(0, 700))).extras
+    assert "assured_confidence" not in th.count_rules(sure, table.frames(slice(0, 700))).extras
 
 
 def test_rows_without_time_are_taken_as_independent() -> None:
     table = lifted(np.random.default_rng(5), frames=1, embeddings=400, gaps=0.0)
-    rules = th.assured(all_rules(table), table)
+    rules = th.add_confidence_bound(all_rules(table), table)
     counts = rules.counts
     expected = [
         stats.binomtest(int(k), int(n), alternative="greater").proportion_ci(0.95, method="wilson").low if k else 0.0
@@ -304,18 +308,18 @@ def test_rows_without_time_are_taken_as_independent() -> None:
     assert rules.measure("assured_confidence") == pytest.approx(expected, abs=0.03)
 
 
-@pytest.mark.parametrize("settings", [{"assurance": 0.3}, {"assurance": 1}, {"assurance": math.nan}, {"stretches": 1}])
+@pytest.mark.parametrize("settings", [{"assurance": 0.3}, {"assurance": 1}, {"assurance": math.nan}, {"spans": 1}])
 def test_senseless_settings_are_refused(settings: dict[str, float]) -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
     with pytest.raises(ConfigError):
-        th.assured(th.Exact().mine(table), table, **settings)  # type: ignore[arg-type]
+        th.add_confidence_bound(th.Exact().mine(table), table, **settings)  # type: ignore[arg-type]
 
 
 def test_rules_with_intervals_of_their_own_are_refused_with_a_hint() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
     numbers = FeatureTable(*raw_columns(pl.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]}), units={}))
     with pytest.raises(MiningError, match="discretize"):
-        th.assured(th.Exact().mine(table), numbers)
+        th.add_confidence_bound(th.Exact().mine(table), numbers)
 
 
 def test_refinement_keeps_what_is_sure_and_asks_again_after_joining() -> None:

@@ -15,7 +15,7 @@ from tests.helpers.tables import all_rules, count_by_hand, factorised_tables, pa
 from thence.errors import MiningError
 from thence.language.items import Feature, Interval, Item
 from thence.language.patterns import Pattern
-from thence.statements.counting.recount import count_rules_of, count_stretches, data_coverage, recount, rule_rows
+from thence.statements.counting.recount import count_rules, count_spans, data_coverage, recount, rule_rows
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
 
@@ -94,7 +94,7 @@ def test_coverage_equals_coverage_by_hand(table: TransactionTable) -> None:
 def test_counts_over_blocks_of_rows_add_up(table: TransactionTable, size: int) -> None:
     _, whole = _counted(table)
     starts = range(0, max(block.n_frames for block in table.blocks), size)
-    parts = [count_rules_of(whole, table.frames(slice(start, start + size))) for start in starts]
+    parts = [count_rules(whole, table.frames(slice(start, start + size))) for start in starts]
     total = parts[0].counts
     for part in parts[1:]:
         total = total + part.counts
@@ -106,23 +106,23 @@ def test_bins_that_are_joined_count_as_their_union() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": np.arange(10.0), "b": ["x"] * 6 + ["y"] * 4}), bins=5)
     a, b = table.features
     rule = Rule((Item.among(a, Interval(2, 6)),), Item.is_(b, "x"))
-    counted = count_rules_of([rule], table)
+    counted = count_rules([rule], table)
     assert _numbers(counted, 0) == [10, 4, 6, 4]
     nowhere = Rule((Item.compare(a, "≥", 2.0),), Item.is_(b, "z"))
-    assert int(count_rules_of([nowhere], table).counts.n_both[0]) == 0
+    assert int(count_rules([nowhere], table).counts.n_both[0]) == 0
 
 
 def test_an_item_that_cuts_through_a_bin_is_refused() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": np.arange(10.0), "b": ["x"] * 10}), bins=5)
     a, b = table.features
     with pytest.raises(MiningError, match="only a part of the bin"):
-        count_rules_of([Rule((Item.compare(a, "<", 3.0),), Item.is_(b, "x"))], table)
+        count_rules([Rule((Item.compare(a, "<", 3.0),), Item.is_(b, "x"))], table)
 
 
 def test_a_rule_of_another_table_is_refused_by_name() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"flow": [1.0, 2.0], "b": ["x", "y"]}), bins=2)
     with pytest.raises(MiningError, match=r"no feature '\(flo\)\.value'.*did you mean '\(flow\)\.value'"):
-        count_rules_of([Rule((Item.compare(Feature("flo"), "<", 2.0),), Item.is_(Feature("b"), "x"))], table)
+        count_rules([Rule((Item.compare(Feature("flo"), "<", 2.0),), Item.is_(Feature("b"), "x"))], table)
 
 
 @settings(max_examples=examples(60))
@@ -134,7 +134,7 @@ def test_raw_intervals_are_counted_exactly(seed: int, n_rows: int) -> None:
     table = FeatureTable(tuple(Feature(name) for name in "abc"), numbers, (None, None, None))
     a, b, c = table.features
     rule = Rule((Item.among(a, Interval(-0.5, 0.7)), Item.compare(b, "≠", 0.1)), Item.compare(c, "≥", 0.0))
-    counted = count_rules_of([rule], table)
+    counted = count_rules([rule], table)
     known = ~np.isnan(numbers).any(axis=1)
     with np.errstate(invalid="ignore"):
         left = known & (numbers[:, 0] >= -0.5) & (numbers[:, 0] < 0.7) & (numbers[:, 1] != 0.1)
@@ -176,7 +176,7 @@ def test_rules_that_word_their_place_otherwise_are_covered_once() -> None:
 def test_lifted_tables_without_rows_count_nothing(frames: slice, n_embeddings: int) -> None:
     rules = recount(np.array([[0]]), np.array([2]), _lifted())
     table = _lifted(n_embeddings).frames(frames)
-    counted = count_rules_of(rules, table)
+    counted = count_rules(rules, table)
     assert counted.counts.n.tolist() == [table.n_rows]
     assert counted.extras["support_time"].tolist() == [2 / 3 if table.n_rows else 0.0]
-    assert count_stretches(rules, table, stretches=2).counts.n.tolist() == [2 if table.n_rows else 0]
+    assert count_spans(rules, table, spans=2).counts.n.tolist() == [2 if table.n_rows else 0]

@@ -184,7 +184,7 @@ def test_agrees_with_mlxtend(missing: float) -> None:
     table = table[table["consequents"].map(len) == 1]
     assert len(table) > 50
     bitmaps, present = bits.pack_codes(codes, cardinalities=cardinalities)
-    counted = counting.count_rules(
+    counted = counting.count_bitmaps(
         bitmaps,
         n_rows=len(codes),
         antecedents=[[*map(int, left), -1, -1][:2] for left in table["antecedents"]],

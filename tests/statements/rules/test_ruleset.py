@@ -14,7 +14,7 @@ import thence as th
 from thence.errors import ConfigError
 from thence.language.items import Aspect, Feature, Interval, Item, Role
 from thence.search.exact.miner import Exact
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.statements.rules.measures import MEASURES, Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.transactions import TransactionTable
@@ -117,7 +117,7 @@ def test_frames_have_the_names_of_the_field(rules: RuleSet) -> None:
 
 
 def test_every_rule_can_be_counted_again(rules: RuleSet, table: TransactionTable) -> None:
-    again = count_rules_of(list(rules), table)
+    again = count_rules(list(rules), table)
     assert again.counts == rules.counts
 
 

@@ -48,7 +48,7 @@ some_rules = st.lists(
 @given(some_rows, some_rules, st.sampled_from(["present", "all"]))
 def test_counts_equal_a_look_at_every_row(codes: Codes, rules: list[tuple[list[int], int]], denominator: str) -> None:
     bitmaps, present = pack(codes)
-    counts = counting.count_rules(
+    counts = counting.count_bitmaps(
         bitmaps,
         n_rows=len(codes),
         antecedents=[left for left, _ in rules],
@@ -83,7 +83,7 @@ def big_table(n_rows: int = 20_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def count_big(codes: np.ndarray, antecedents: np.ndarray, consequents: np.ndarray, **options: object) -> np.ndarray:
     bitmaps, present = bits.pack_codes(codes, cardinalities=[3] * 12)
-    counts = counting.count_rules(
+    counts = counting.count_bitmaps(
         bitmaps,
         n_rows=len(codes),
         antecedents=antecedents,
@@ -135,17 +135,17 @@ def test_cover_over_many_words() -> None:
 
 def test_no_rules_and_no_rows() -> None:
     bitmaps, _ = pack([[0, 0, 0]])
-    counts = counting.count_rules(bitmaps, n_rows=1, antecedents=np.zeros((0, 2)), consequents=[])
+    counts = counting.count_bitmaps(bitmaps, n_rows=1, antecedents=np.zeros((0, 2)), consequents=[])
     assert [len(column) for column in counts] == [0, 0, 0, 0]
     assert counting.cover_rows(bitmaps, n_rows=1, antecedents=np.zeros((0, 2))).tolist() == [0]
     empty, _ = pack([])
-    assert [int(c[0]) for c in counting.count_rules(empty, n_rows=0, antecedents=[[0]], consequents=[3])] == [0] * 4
+    assert [int(c[0]) for c in counting.count_bitmaps(empty, n_rows=0, antecedents=[[0]], consequents=[3])] == [0] * 4
 
 
 def test_the_callers_antecedents_keep_their_order() -> None:
     bitmaps, _ = pack([[0, 0, 0], [1, 1, 1]])
     antecedents = np.array([[3, 0], [1, -1]], dtype=np.int32)
-    counting.count_rules(bitmaps, n_rows=2, antecedents=antecedents, consequents=[5, 5])
+    counting.count_bitmaps(bitmaps, n_rows=2, antecedents=antecedents, consequents=[5, 5])
     assert antecedents.tolist() == [[3, 0], [1, -1]]
 
 
@@ -173,4 +173,4 @@ def test_wrong_input_is_named(options: dict[str, object], words: str) -> None:
         **options,
     }
     with pytest.raises(InputError, match=words):
-        counting.count_rules(bitmaps, **given_options)  # type: ignore[arg-type]
+        counting.count_bitmaps(bitmaps, **given_options)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from thence.data.readings.windows import window
 from thence.errors import ConfigError, PatternError
 from thence.language.items import Aspect, Role
 from thence.search.exact.miner import Exact
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build, features
 from thence.tables.transactions import TransactionTable
@@ -113,7 +113,7 @@ def test_lifted_finds_the_conservation_of_mass() -> None:
         r for r in rules if "net of the Pipes" in str(r.antecedent[0]) and r.consequent.feature.label == "demand"
     ]
     assert len(balance) == 5
-    counted = count_rules_of(balance, made)
+    counted = count_rules(balance, made)
     assert counted.measure("confidence").min() == 1.0
     assert counted.measure("support").sum() == pytest.approx(1.0)
     assert "the net flow of the Pipes that end there minus the Pipes that start there" in balance[0].english

@@ -71,7 +71,7 @@ def test_merged_ranks_never_swallow_a_value_without_a_rank() -> None:
     everything = th.Exact(min_support=0, min_confidence=0, max_antecedents=1).mine(table)
     merged = th.refine(everything, table, trivia=False, redundancy=False, min_confidence=0.0)
     assert all("∞" not in rule.english for rule in merged)
-    recounted = th.count_rules_of(merged, table)
+    recounted = th.count_rules(merged, table)
     assert (recounted.counts.n_both == merged.counts.n_both).all()
     assert (recounted.counts.n_antecedent == merged.counts.n_antecedent).all()
 
@@ -96,4 +96,4 @@ def test_later_readings_are_coded_like_the_first() -> None:
     flow = next(column for column in later.blocks[0].columns if column.feature.label == "flow")
     assert flow.values[5:] == ("0",)
     rules = th.Exact(min_support=0.05, max_antecedents=1).mine(first)
-    assert len(th.count_rules_of(rules, later)) == len(rules)
+    assert len(th.count_rules(rules, later)) == len(rules)

@@ -113,7 +113,7 @@ def test_later_data_need_no_further_bins(mode: str) -> None:
     made = table(mode)
     rules = th.Exact(min_support=0.03, min_confidence=0.6, max_antecedents=1).mine(made)
     again = table(mode, like=made)
-    counted = th.count_rules_of(rules, again)
+    counted = th.count_rules(rules, again)
     np.testing.assert_array_equal(counted.counts.n_both, rules.counts.n_both)
 
 
@@ -121,7 +121,7 @@ def test_a_column_that_was_not_derived_later_is_said_to_be_missing() -> None:
     made = table("none")
     rules = th.Exact(min_support=0.03, min_confidence=0.6, max_antecedents=1, antecedent="switch").mine(made)
     with pytest.raises(th.errors.ThenceError, match=r"none of the rules can be counted.*pass derive=\['switch'\]"):
-        th.count_rules_of(rules, table("none", like=made, derive=[]))
+        th.count_rules(rules, table("none", like=made, derive=[]))
 
 
 def test_tables_round_trip(tmp_path: Any) -> None:

@@ -21,9 +21,9 @@ from thence.runs.inputs import load_job
 from thence.runs.preparation import Table
 from thence.runs.reviews import LeftOut, Reviewed
 from thence.runs.run import Run, find_left_out, load_run
-from thence.statements.counting.assurance import STRETCHES, require_assurance
+from thence.statements.counting.assurance import SPANS, require_assurance
 from thence.statements.counting.encoding import find_countable
-from thence.statements.counting.recount import Stretches, count_stretches
+from thence.statements.counting.recount import Spans, count_spans
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
@@ -250,10 +250,10 @@ def _kept_then(rules: RuleSet, run: Run, targets: Sequence[Target]) -> npt.NDArr
     return np.array([known.get(target, np.nan) for target in targets], np.float64)
 
 
-def _count_in_time(rules: RuleSet, later: Later) -> tuple[Stretches | None, npt.NDArray[np.float64]]:
+def _count_in_time(rules: RuleSet, later: Later) -> tuple[Spans | None, npt.NDArray[np.float64]]:
     if not len(rules) or not isinstance(later.table, TransactionTable):
         return None, np.zeros(len(rules))
-    return count_stretches(rules, later.table, stretches=STRETCHES), independent_rows(rules, later.table)
+    return count_spans(rules, later.table, spans=SPANS), independent_rows(rules, later.table)
 
 
 def _least_confidence(run: Run) -> float | None:

@@ -22,8 +22,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from thence.statements.counting.assurance import STRETCHES, confidence_interval, independent_episodes, share_interval
-from thence.statements.counting.recount import Stretches, count_stretches
+from thence.statements.counting.assurance import SPANS, confidence_interval, independent_episodes, share_interval
+from thence.statements.counting.recount import Spans, count_spans
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
@@ -73,7 +73,7 @@ def independent_rows(rules: RuleSet, table: TransactionTable) -> Floats:
     total = np.zeros(len(rules))
     for start, stop in pairwise(ends):
         part = table if len(ends) == 2 else table.frames(slice(start, stop))
-        counted = count_stretches(rules, part, stretches=STRETCHES)
+        counted = count_spans(rules, part, spans=SPANS)
         total += np.minimum(independent_episodes(counted), counted.counts.n)
     return total
 
@@ -99,7 +99,7 @@ class ThenAndNow:
 
 def judge_rules(
     rules: RuleSet,
-    counted: Stretches | None,
+    counted: Spans | None,
     independent: Floats,
     bound: Sequence[int] | Ints,
     *,

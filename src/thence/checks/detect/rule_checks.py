@@ -24,7 +24,7 @@ from thence.runs.preparation import Prepared
 from thence.search.base import BaseMiner
 from thence.statements.counting.by_place import name_places
 from thence.statements.counting.encoding import encode_blocks, find_countable
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block
@@ -95,7 +95,7 @@ class RuleChecks:
             return self
         table = self._table(readings, system)
         known, _ = find_countable(self.rules, table)
-        counted = count_rules_of(self.rules.take(np.flatnonzero(known)), table)
+        counted = count_rules(self.rules.take(np.flatnonzero(known)), table)
         rows = np.asarray(counted.counts.n_antecedent)
         violated = rows - np.asarray(counted.counts.n_both)
         weights = _weights(rows, violated)

@@ -29,7 +29,7 @@ from thence.search.base import BaseMiner
 from thence.search.codes import require_codes
 from thence.search.neighbours import Neighbours, near_columns
 from thence.search.torch_runtime import find_device, one_thread, require_torch
-from thence.statements.counting.assurance import assured, require_assurance
+from thence.statements.counting.assurance import add_confidence_bound, require_assurance
 from thence.statements.counting.recount import recount
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.admissibility import item_masks, trivial_columns
@@ -75,8 +75,8 @@ class Aerial(BaseMiner):
         min_confidence: The lowest exact confidence of a rule, applied after the recount. By default the threshold for
             consequents; 0 keeps whatever the network proposes.
         assurance: Probability with which the confidence of a rule reaches ``min_confidence`` on future rows, given the
-            rows that were counted (see ``assured``). Rules that the data do not allow to judge are left out too, and
-            counted in the notes. 0 or ``None`` also keeps rules that reach it in a few rows only.
+            rows that were counted (see ``add_confidence_bound``). Rules that the data do not allow to judge are left
+            out too, and counted in the notes. 0 or ``None`` also keeps rules that reach it in a few rows only.
         antecedent: Which items may be in an antecedent.
         consequent: Which items may be a consequent.
         context_consequents: Whether constants and graph context may be consequents.
@@ -362,7 +362,7 @@ class Aerial(BaseMiner):
                 rules = narrow(rules.filter(bounds={f"min_{name}": bound}), f"have an exact {name} below {bound:g}")
         if self.assurance and self.least_confidence:
             least, level = self.least_confidence, f"with an assurance of {self.assurance:g} (0 keeps them)"
-            sure = replace(assured(rules, table, assurance=self.assurance), notes=rules.notes)
+            sure = replace(add_confidence_bound(rules, table, assurance=self.assurance), notes=rules.notes)
             judged = sure.take(np.flatnonzero(np.isfinite(sure.measure("assured_confidence"))))
             rules = narrow(judged, f"reach a confidence of {least:g}, but in too few independent rows to judge {level}")
             enough = rules.filter(min_assured_confidence=least)

@@ -18,22 +18,23 @@ from thence._base.progress import Progress, silent
 from thence.data.graph.ontology import Ontology
 from thence.errors import ConfigError
 from thence.language.constraints import Constraint
+from thence.search.refine.counterexamples import add_exceptions
 from thence.search.refine.cover import smallest_cover
 from thence.search.refine.digest import digest as make_digest
-from thence.search.refine.exceptions import with_exceptions
 from thence.search.refine.known import drop_known
 from thence.search.refine.merging import merge_intervals
 from thence.search.refine.redundancy import add_simpler, drop_covered, drop_mirrored, drop_trivia, simplify
 from thence.search.refine.sharpening import sharpen as sharpen_ranges
 from thence.search.refine.significance.nulls import Null
 from thence.search.refine.significance.testing import p_values
-from thence.statements.counting.assurance import assured
+from thence.statements.counting.assurance import add_confidence_bound
 from thence.statements.counting.recount import counted_on
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
 __all__ = [
     "Null",
+    "add_exceptions",
     "add_simpler",
     "drop_covered",
     "drop_known",
@@ -45,7 +46,6 @@ __all__ = [
     "sharpen_ranges",
     "simplify",
     "smallest_cover",
-    "with_exceptions",
 ]
 
 MOST_COUNTED_BY_PLACE = 5_000
@@ -83,7 +83,7 @@ def refine(
     drop what follows from known rules, select a cover, make a digest, sharpen ranges.
 
     In the end, if no more than 5,000 lifted rules are left, their columns ``places_judged``, ``places_held`` and
-    ``except`` say in which places they hold and where they do not (``with_exceptions``).
+    ``except`` say in which places they hold and where they do not (``add_exceptions``).
 
     If you test significance, pass ``min_confidence``, ``min_support``, ``antecedent`` and ``consequent`` as the miner
     had them, so that the test adjusts for exactly the rules that it could have found.
@@ -97,7 +97,7 @@ def refine(
         improvement: Minimum improvement in confidence of a rule over its simpler versions, from 0 to 1; it must also
             be above zero. Used with ``redundancy``.
         assurance: Probability such as 0.95: keep rules whose lower confidence bound at this probability reaches
-            ``min_confidence`` (``th.assured``). ``None`` or 0 skips the check.
+            ``min_confidence`` (``th.add_confidence_bound``). ``None`` or 0 skips the check.
         significance: Significance level such as 0.05: keep rules that are significant at this level (``p_values``).
             ``None`` skips the test.
         null: The null model of the significance test; ``Null()`` by default.
@@ -163,7 +163,9 @@ def refine(
         return made if significance is None else _test_new(made, table, test)
 
     def check_assurance(some: RuleSet) -> RuleSet:
-        return assured(some, table, assurance=assurance or 0.0, min_confidence=floor, denominator=denominator)
+        return add_confidence_bound(
+            some, table, assurance=assurance or 0.0, min_confidence=floor, denominator=denominator
+        )
 
     def make_short(some: RuleSet) -> RuleSet:
         free = antecedent is None and consequent is None
@@ -212,7 +214,7 @@ def refine(
     if 0 < len(refined) <= MOST_COUNTED_BY_PLACE:
         own = counted_on(refined)
         counted = own if sharpen and isinstance(own, TransactionTable) else table
-        refined = with_exceptions(refined, counted, min_confidence=floor, denominator=denominator)
+        refined = add_exceptions(refined, counted, min_confidence=floor, denominator=denominator)
     return _add_report(rules, refined, done)
 
 

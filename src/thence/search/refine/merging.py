@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from thence.language.items import Interval, Item, Value
 from thence.search.refine.encoding import EncodedRules, encode_rules, factorize_rows
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.statements.rules.bounds import exact_threshold
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet
@@ -59,7 +59,7 @@ def merge_intervals(
         table: The table that the rules were mined from.
         min_confidence: Minimum confidence of a merged rule; by default the lowest confidence of the given rules, which
             every merged rule reaches.
-        denominator: Rows over which merged rules are counted, as in ``count_rules_of``.
+        denominator: Rows over which merged rules are counted, as in ``count_rules``.
 
     Returns:
         The rules; a merged rule takes the position of the first of its parts. Its columns ``p_…`` are the largest
@@ -102,7 +102,7 @@ def _merge_once(rules: RuleSet, table: TransactionTable, floor: float, denominat
             first = np.full(len(boxes.right), len(rules))
             np.minimum.at(first, boxes.owner, encoded.rules)
             made = _to_rules(boxes, tests, encoded, rules, several)
-            counted = count_rules_of(made, table, denominator=denominator)
+            counted = count_rules(made, table, denominator=denominator)
             merged.append(replace(counted, extras={**counted.extras, **made.extras}))
             positions.append(first[several])
     if not merged:

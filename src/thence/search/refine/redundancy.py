@@ -21,7 +21,7 @@ from thence.data.graph.ontology import Ontology
 from thence.language.items import Aspect, Feature, Item, Operator
 from thence.language.patterns import Pattern
 from thence.search.refine.encoding import EncodedRules, encode_rules, factorize_rows
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.statements.rules.bounds import as_fraction, is_within
 from thence.statements.rules.measures import MEASURES, Counts
 from thence.statements.rules.ruleset import RuleSet
@@ -394,7 +394,7 @@ def simplify(
         improvement: Minimum improvement of a rule; it must also be above zero.
         min_confidence: Minimum confidence of a simpler version that replaces a rule; by default the lowest confidence
             of the given rules. A rule whose simpler versions do not reach it is dropped.
-        denominator: Rows over which new rules are counted, as in ``count_rules_of``.
+        denominator: Rows over which new rules are counted, as in ``count_rules``.
 
     Returns:
         The remaining rules, with their improvement in the column ``improvement``.
@@ -414,7 +414,7 @@ def simplify(
     floor = float(rules.measure("confidence").min()) if min_confidence is None else min_confidence
     family = _Subsets.of(rules)
     new = np.flatnonzero(family.origin < 0)
-    counted = count_rules_of(family.to_rules(rules, new), table, denominator=denominator)
+    counted = count_rules(family.to_rules(rules, new), table, denominator=denominator)
     counts = family.collect(rules, new, counted)
     gain, best = family.gains(MEASURES["confidence"](counts), MEASURES["consequent_support"](counts))
     sufficient = _is_improved(counts, best, as_fraction(improvement))
@@ -445,7 +445,7 @@ def add_simpler(
         rules: The rules.
         table: The table that the rules were mined from.
         min_confidence: Minimum confidence of added rules; by default the lowest confidence of the given rules.
-        denominator: Rows over which new rules are counted, as in ``count_rules_of``.
+        denominator: Rows over which new rules are counted, as in ``count_rules``.
 
     Returns:
         The given rules, followed by the added ones.
@@ -465,7 +465,7 @@ def add_simpler(
     floor = float(rules.measure("confidence").min()) if min_confidence is None else min_confidence
     family = _Subsets.of(rules)
     new = np.flatnonzero(family.origin < 0)
-    counted = count_rules_of(family.to_rules(rules, new), table, denominator=denominator)
+    counted = count_rules(family.to_rules(rules, new), table, denominator=denominator)
     good = is_within(counted.counts, "confidence", floor, least=True) & (counted.measure("leverage") > 0)
     if not good.any():
         return rules

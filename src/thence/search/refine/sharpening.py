@@ -25,9 +25,9 @@ from thence._base.progress import Progress, silent
 from thence.errors import ConfigError
 from thence.language.items import Interval, Item, Value
 from thence.search.refine.merging import make_item
-from thence.statements.counting.assurance import assured
+from thence.statements.counting.assurance import add_confidence_bound
 from thence.statements.counting.encoding import group_by_block
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.statements.rules.bounds import exact_threshold, is_within
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.statements.rules.ruleset import ENOUGH_ROWS, Rule, RuleSet
@@ -77,8 +77,8 @@ def sharpen(
         min_confidence: Minimum confidence of a sharpened rule; by default the lowest confidence of the given rules.
         min_support: Minimum support of a sharpened rule.
         assurance: Probability such as 0.95: the lower confidence bound of a sharpened rule must reach
-            ``min_confidence`` (``th.assured``). ``None`` or 0 skips the check.
-        denominator: Rows over which rules are counted, as in ``count_rules_of``.
+            ``min_confidence`` (``th.add_confidence_bound``). ``None`` or 0 skips the check.
+        denominator: Rows over which rules are counted, as in ``count_rules``.
         progress: Callback that reports progress.
 
     Returns:
@@ -199,7 +199,7 @@ class _Search:
         rule: The rule.
         block: The block of the finer table that the rule is about.
         floor: Minimum confidence.
-        denominator: As in ``count_rules_of``.
+        denominator: As in ``count_rules``.
     """
 
     def __init__(self, rule: Rule, block: Block, floor: float, denominator: str) -> None:
@@ -506,16 +506,16 @@ def _assemble(
     """Return the rules with those that have sharper ranges, counted on all rows."""
     made = [sharper[r].rule if r in sharper else rule for r, rule in enumerate(rules)]
     cut = _cut_table(table, fine, [made[r] for r in sharper])
-    counted = count_rules_of(RuleSet.from_rules(made, rules.counts), cut, denominator=denominator)
+    counted = count_rules(RuleSet.from_rules(made, rules.counts), cut, denominator=denominator)
     accepted = np.array([r in sharper for r in range(len(rules))], bool)
     for measure, least in (("support", min_support), ("confidence", floor)):
         accepted &= is_within(counted.counts, measure, least, least=True)
     bound = np.full(len(rules), np.nan)
     if sharper and (assurance or "assured_confidence" in rules.extras):
         own = np.flatnonzero(accepted)
-        bound[own] = assured(counted.take(own), cut, assurance=assurance or 0.95, denominator=denominator).measure(
-            "assured_confidence"
-        )
+        bound[own] = add_confidence_bound(
+            counted.take(own), cut, assurance=assurance or 0.95, denominator=denominator
+        ).measure("assured_confidence")
         if assurance:
             accepted[own] &= bound[own] >= floor
     if not accepted.any():
@@ -523,7 +523,7 @@ def _assemble(
         extras = {**rules.extras, "confirmed_confidence": np.full(len(rules), np.nan)}
         return replace(rules, extras=extras, notes=(*rules.notes, note))
     listed = [new if changed else old for new, old, changed in zip(made, rules, accepted.tolist(), strict=True)]
-    again = count_rules_of(RuleSet.from_rules(listed, rules.counts), cut, denominator=denominator)
+    again = count_rules(RuleSet.from_rules(listed, rules.counts), cut, denominator=denominator)
     confirmed = np.array([sharper[r].confirmed if accepted[r] else np.nan for r in range(len(rules))])
     columns = _extras(rules, again, accepted, floor) | {"confirmed_confidence": confirmed}
     if "assured_confidence" in columns:

@@ -18,7 +18,7 @@ from thence.data.graph.matching import GraphIndex
 from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import Pattern
-from thence.search.refine.exceptions import confidence_bound
+from thence.search.refine.counterexamples import confidence_bound
 from thence.show.reports.material import Material
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import TransactionTable

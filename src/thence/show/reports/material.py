@@ -22,7 +22,7 @@ from thence.runs.preparation import prepare
 from thence.runs.provenance import hash_files, hash_table
 from thence.runs.run import Run
 from thence.search.refine.sharpening import cut_for
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["Material", "material_of", "recover"]
@@ -136,7 +136,7 @@ def _if_counted(material: Material) -> Material:
     run = material.run
     denominator = run.config.miner.settings.get("denominator", "present")
     assert material.table is not None
-    again = count_rules_of(run.rules, material.table, denominator=denominator).counts
+    again = count_rules(run.rules, material.table, denominator=denominator).counts
     names = ("n", "n_antecedent", "n_consequent", "n_both")
     if all(np.array_equal(getattr(again, name), getattr(run.rules.counts, name)) for name in names):
         return material

@@ -18,7 +18,7 @@ from thence.data.graph.records import list_values
 from thence.errors import MiningError
 from thence.language.items import Aspect, Interval, Item, Role, Value
 from thence.language.time_names import STATE_PREFIX
-from thence.search.refine.exceptions import judge_places
+from thence.search.refine.counterexamples import judge_places
 from thence.show.reports.choosing import best_place, tell_choice
 from thence.show.reports.evidence import Evidence
 from thence.show.reports.periods import Chosen, add_up, choose_period, join_frames

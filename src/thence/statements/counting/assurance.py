@@ -2,8 +2,8 @@
 
 A confidence of 0.85 may rest on few rows, and among thousands of rules that just reach a threshold many reach it by
 chance and will not hold on later data. Treating rows as independent understates this, since consecutive frames resemble
-each other. Here the data say how many rows count as one observation. Time is cut into short stretches and the rule is
-counted in each. The variance of its failures between stretches, with the covariances of stretches that follow each
+each other. Here the data say how many rows count as one observation. Time is cut into short spans and the rule is
+counted in each. The variance of its failures between spans, with the covariances of spans that follow each
 other, gives the effective number of independent rows. The bound is the Wilson bound for that number, with a quantile of
 Student's t.
 
@@ -23,13 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import ConfigError
-from thence.statements.counting.recount import Stretches, count_stretches
+from thence.statements.counting.recount import Spans, count_spans
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
-    "STRETCHES",
-    "assured",
+    "SPANS",
+    "add_confidence_bound",
     "confidence_bound",
     "confidence_interval",
     "effective_rows",
@@ -40,8 +40,8 @@ __all__ = [
     "wilson_bounds",
 ]
 
-STRETCHES = 64
-"""Default number of stretches: short, so that the data show at which distance they no longer resemble each other."""
+SPANS = 64
+"""Default number of spans: short, so that the data show at which distance they no longer resemble each other."""
 
 _FEWEST_FAILURES = 3  # effectively independent, to estimate from them how long failures last
 _FEWEST_ROWS = 2  # effectively independent, for any bound
@@ -52,13 +52,13 @@ _FREEDOMS = (*range(1, 21), 24, 30, 40, 60, 100, 200)  # between these, quantile
 Floats = npt.NDArray[np.float64]
 
 
-def assured(
+def add_confidence_bound(
     rules: RuleSet,
     table: TransactionTable | FeatureTable,
     *,
     assurance: float = 0.95,
     min_confidence: float | None = None,
-    stretches: int = STRETCHES,
+    spans: int = SPANS,
     denominator: str = "present",
 ) -> RuleSet:
     """Add a column ``assured_confidence``, a lower bound of the confidence of each rule.
@@ -71,8 +71,8 @@ def assured(
         table: The table to count on.
         assurance: Probability with which the bound holds, at least 0.5 and below 1.
         min_confidence: If given, keep only the rules whose bound reaches it; rules without a bound are dropped.
-        stretches: Number of stretches that time is cut into, at least 2. Memory shorter than a stretch is seen within
-            it, longer memory in the resemblance of successive stretches.
+        spans: Number of spans that time is cut into, at least 2. Memory shorter than a span is seen within
+            it, longer memory in the resemblance of successive spans.
         denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
             all rows.
 
@@ -80,22 +80,22 @@ def assured(
         The rules with the new column.
 
     Raises:
-        ConfigError: If ``assurance`` or ``stretches`` is out of range.
+        ConfigError: If ``assurance`` or ``spans`` is out of range.
 
     Examples:
         >>> import polars as pl, thence as th
         >>> frame = pl.DataFrame({"pump": ["on", "off"] * 100, "flow": (["high", "low"] * 9 + ["low", "low"]) * 10})
         >>> table = th.TransactionTable.from_frame(frame)
-        >>> rules = assured(th.Exact(max_antecedents=1).mine(table), table).sort("assured_confidence")
+        >>> rules = add_confidence_bound(th.Exact(max_antecedents=1).mine(table), table).sort("assured_confidence")
         >>> print(rules.rule(0).english)
         if pump is off, then flow is low
         >>> print(rules.measure("confidence")[0], rules.measure("assured_confidence")[0].round(3))
         1.0 0.973
     """
     require_assurance(assurance)
-    if stretches < 2:
-        raise ConfigError(f"stretches must be at least 2, got {stretches!r}", hint=f"use the default, {STRETCHES}")
-    column = confidence_bound(count_stretches(rules, table, stretches=stretches, denominator=denominator), assurance)
+    if spans < 2:
+        raise ConfigError(f"spans must be at least 2, got {spans!r}", hint=f"use the default, {SPANS}")
+    column = confidence_bound(count_spans(rules, table, spans=spans, denominator=denominator), assurance)
     out = replace(rules, extras={**rules.extras, "assured_confidence": column})
     unknown = int(np.isnan(column).sum())
     if unknown:
@@ -110,21 +110,21 @@ def require_assurance(value: float) -> None:
         raise ConfigError(f"assurance must be at least 0.5 and below 1, got {value!r}", hint="use the default, 0.95")
 
 
-def confidence_bound(counted: Stretches, assurance: float) -> Floats:
+def confidence_bound(counted: Spans, assurance: float) -> Floats:
     """Return a lower bound of the confidence of each rule, NaN where the data do not allow one.
 
     Args:
-        counted: The counts of the rules in stretches of time.
+        counted: The counts of the rules in spans of time.
         assurance: Probability with which the bound holds.
     """
     return confidence_interval(counted, assurance)[0]
 
 
-def confidence_interval(counted: Stretches, assurance: float) -> tuple[Floats, Floats]:
+def confidence_interval(counted: Spans, assurance: float) -> tuple[Floats, Floats]:
     """Return a lower and an upper bound of the confidence of each rule, NaN where the data do not allow them.
 
     Args:
-        counted: The counts of the rules in stretches of time.
+        counted: The counts of the rules in spans of time.
         assurance: Probability with which each of the two bounds holds.
     """
     rows, freedom = effective_rows(counted)
@@ -171,11 +171,11 @@ def wilson_bounds(share: npt.ArrayLike, rows: npt.ArrayLike, quantile: npt.Array
     return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
-def effective_rows(counted: Stretches) -> tuple[Floats, Floats]:
+def effective_rows(counted: Spans) -> tuple[Floats, Floats]:
     """Estimate on how many independent rows the confidence of each rule rests.
 
     Args:
-        counted: The counts of the rules in stretches of time.
+        counted: The counts of the rules in spans of time.
 
     Returns:
         The effective number of rows, at most the actual one, and the degrees of freedom of the estimate.
@@ -184,7 +184,7 @@ def effective_rows(counted: Stretches) -> tuple[Floats, Floats]:
     n = of.n.astype(float)
     p = of.k / np.maximum(n, 1)
     shrunk = (of.k + 1) / (n + 2)  # keeps the variance of rare failures from vanishing
-    # Deviations are from the mean of the same stretches, which hides a part of each covariance.
+    # Deviations are from the mean of the same spans, which hides a part of each covariance.
     variance = of.variance * (1 + (2 * of.lags + 1) / np.maximum(of.occupied, 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         rows = np.minimum(n, np.where(variance > 0, shrunk * (1 - shrunk) * n * n / variance, n))
@@ -196,15 +196,15 @@ def effective_rows(counted: Stretches) -> tuple[Floats, Floats]:
     return rows, np.maximum(np.minimum(estimated, rows - 1), 1.0)
 
 
-def independent_episodes(counted: Stretches) -> Floats:
+def independent_episodes(counted: Spans) -> Floats:
     """Count the episodes of each antecedent that are further apart than the memory of the consequent.
 
     Args:
-        counted: The counts of the rules in stretches of time.
+        counted: The counts of the rules in spans of time.
     """
     of = counted.counts
     episode = np.maximum(of.held / np.maximum(of.episodes, 1), 1.0)
-    length = counted.frames / counted.stretches
+    length = counted.frames / counted.spans
     lasting = np.maximum(episode, counted.memory)
     return np.asarray(np.minimum(of.n / episode, of.groups * np.maximum(length / lasting, 1.0)))
 

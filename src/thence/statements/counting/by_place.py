@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from thence.errors import MiningError
 from thence.statements.counting.encoding import encode_blocks, find_countable
-from thence.statements.counting.recount import count_rules_of
+from thence.statements.counting.recount import count_rules
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.place_counts import count_places
@@ -62,7 +62,7 @@ def count_by_place(rules: RuleSet, table: TransactionTable, *, denominator: str 
     Args:
         rules: The rules.
         table: The table to count on.
-        denominator: As in ``count_rules_of``.
+        denominator: As in ``count_rules``.
 
     Yields:
         The counts of each rule, block by block.
@@ -135,7 +135,7 @@ def count_sites(rules: RuleSet, table: TransactionTable, *, denominator: str = "
     Args:
         rules: The rules.
         table: A table of several systems.
-        denominator: As in ``count_rules_of``.
+        denominator: As in ``count_rules``.
 
     Returns:
         The counts of all rules by name of the site; they are 0 where a site has no place for the pattern of a rule.
@@ -151,7 +151,7 @@ def count_sites(rules: RuleSet, table: TransactionTable, *, denominator: str = "
         found = np.zeros((5, len(rules)), np.int64)
         chosen = np.flatnonzero(find_countable(rules, part)[0])
         if len(chosen):
-            own = count_rules_of(rules.take(chosen), part, denominator=denominator).counts
+            own = count_rules(rules.take(chosen), part, denominator=denominator).counts
             found[:, chosen] = np.stack([own.n, own.n_antecedent, own.n_consequent, own.n_both, own.n_rows])
         out[name] = Counts(*found)
     return out
@@ -216,7 +216,7 @@ def with_site_columns(rules: RuleSet, table: TransactionTable, *, denominator: s
     Args:
         rules: The rules.
         table: A table of several systems.
-        denominator: As in ``count_rules_of``.
+        denominator: As in ``count_rules``.
     """
     if not len(rules) and not table.sites:
         return rules  # no pattern has a place in any of the systems

@@ -25,15 +25,15 @@ from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.bitmaps.bank import Bank
 from thence.tables.bitmaps.bits import Words, popcount, split_range, unpack
-from thence.tables.bitmaps.counts import RuleCounts, count_rules, cover_rows
+from thence.tables.bitmaps.counts import RuleCounts, count_bitmaps, cover_rows
 from thence.tables.bitmaps.embedding_counts import EmbeddingCounts, count_embeddings
-from thence.tables.bitmaps.stretch_counts import StretchCounts, count_in_stretches
+from thence.tables.bitmaps.span_counts import SpanCounts, count_in_spans
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
-    "Stretches",
-    "count_rules_of",
-    "count_stretches",
+    "Spans",
+    "count_rules",
+    "count_spans",
     "counted_on",
     "data_coverage",
     "recount",
@@ -133,7 +133,7 @@ def _count_items(
         bitmaps, present, n_rows = bank.flat()
         known = {"present": present, "feature_of_item": bank.column_of_item, "denominator": denominator}
         if executor is None or executor.is_local:
-            counted = count_rules(bitmaps, n_rows=n_rows, antecedents=left, consequents=right, **known)  # type: ignore[arg-type]
+            counted = count_bitmaps(bitmaps, n_rows=n_rows, antecedents=left, consequents=right, **known)  # type: ignore[arg-type]
         else:
             counted = _count_on(executor, {"bitmaps": bitmaps, "n_rows": n_rows, **known}, left, right)
         return Counts(*counted, n_rows=np.asarray(n_rows)), {}
@@ -159,7 +159,7 @@ def _count_on(executor: Executor, shared: Mapping[str, Any], left: Indices, righ
 
 
 def _count_some(shared: Mapping[str, Any], task: tuple[Indices, Indices]) -> RuleCounts:
-    return count_rules(**shared, antecedents=task[0], consequents=task[1], threads=1)
+    return count_bitmaps(**shared, antecedents=task[0], consequents=task[1], threads=1)
 
 
 def _add_sites(parts: Sequence[EmbeddingCounts], n_rules: int) -> EmbeddingCounts:
@@ -202,7 +202,7 @@ def _supports(found: EmbeddingCounts, n_frames: int, n_embeddings: int) -> dict[
     }
 
 
-def count_rules_of(rules: RuleSet | Iterable[Rule], table: Table, *, denominator: str = "present") -> RuleSet:
+def count_rules(rules: RuleSet | Iterable[Rule], table: Table, *, denominator: str = "present") -> RuleSet:
     """Count rules on a table, whatever table they were mined on.
 
     An item may join several bins of the table. On a feature table every comparison can be counted. Rules about a
@@ -226,7 +226,7 @@ def count_rules_of(rules: RuleSet | Iterable[Rule], table: Table, *, denominator
         >>> import polars as pl
         >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
         >>> rules = recount(np.array([[0]]), np.array([2]), table)
-        >>> count_rules_of(list(rules), table).counts.n_both.tolist()
+        >>> count_rules(list(rules), table).counts.n_both.tolist()
         [2]
     """
     if not isinstance(rules, RuleSet):
@@ -282,31 +282,31 @@ def _count_blocks(rules: RuleSet, table: Table, denominator: str) -> tuple[Count
 
 
 @dataclass(frozen=True)
-class Stretches:
-    """How the counts of rules vary between stretches of time; one entry per rule.
+class Spans:
+    """How the counts of rules vary between spans of time; one entry per rule.
 
     Args:
-        counts: The counts. Groups are occupied stretches that are further apart than the memory of the consequent.
+        counts: The counts. Groups are occupied spans that are further apart than the memory of the consequent.
         memory: For how many frames the consequent may resemble itself: its integrated autocorrelation time, raised
             where it rests on few changes; infinite if there were none.
         frames: Number of frames of the block that the rule belongs to; 1 if its rows have no order in time.
-        stretches: Number of stretches that these frames were cut into.
+        spans: Number of spans that these frames were cut into.
     """
 
-    counts: StretchCounts
+    counts: SpanCounts
     memory: npt.NDArray[np.float64]
     frames: npt.NDArray[np.int64]
-    stretches: npt.NDArray[np.int64]
+    spans: npt.NDArray[np.int64]
 
 
-def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator: str = "present") -> Stretches:
-    """Count rules in equal, successive stretches of time.
+def count_spans(rules: RuleSet, table: Table, *, spans: int, denominator: str = "present") -> Spans:
+    """Count rules in equal, successive spans of time.
 
     Args:
         rules: The rules.
-        table: The table to count on. In a block with a single frame, or without times, each row is a stretch.
-        stretches: Number of stretches; fewer if there are fewer frames.
-        denominator: As in ``count_rules_of``.
+        table: The table to count on. In a block with a single frame, or without times, each row is a span.
+        spans: Number of spans; fewer if there are fewer frames.
+        denominator: As in ``count_rules``.
 
     Raises:
         MiningError: If the table is a feature table, or lacks a feature or pattern of the rules.
@@ -316,44 +316,44 @@ def count_stretches(rules: RuleSet, table: Table, *, stretches: int, denominator
         >>> hours = np.datetime64("2024-01-01T00", "us") + np.arange(4) * np.timedelta64(1, "h")
         >>> frame = pl.DataFrame({"time": hours, "a": ["x", "x", "x", "y"], "b": ["u", "u", "v", "v"]})
         >>> table = TransactionTable.from_frame(frame, time="time")
-        >>> counted = count_stretches(recount(np.array([[0]]), np.array([2]), table), table, stretches=2)
+        >>> counted = count_spans(recount(np.array([[0]]), np.array([2]), table), table, spans=2)
         >>> counted.counts.n.tolist(), counted.counts.k.tolist(), counted.counts.occupied.tolist()
         ([3], [2], [2])
     """
     if isinstance(table, FeatureTable):
-        raise MiningError("a feature table cannot be counted in stretches", hint="call table.discretize(…) first")
+        raise MiningError("a feature table cannot be counted in spans", hint="call table.discretize(…) first")
     number = len(rules)
     every = _count_apart(np.zeros(number, np.int64), np.zeros(number, np.int64))
-    whole = Stretches(every, np.ones(number), np.ones(number, np.int64), np.ones(number, np.int64))
+    whole = Spans(every, np.ones(number), np.ones(number, np.int64), np.ones(number, np.int64))
     for part in encode_blocks(rules, table):
         chosen, bank, left, right = part.rules, part.bank, part.antecedents, part.consequents
         if bank.n_frames == 1 or not (part.block and part.block.is_ordered):
             counts, _ = _count_items(bank, left, right, denominator, lifted=part.is_lifted)
             found = _count_apart(counts.n_antecedent, counts.n_both)
-            whole.stretches[chosen] = bank.n_rows
+            whole.spans[chosen] = bank.n_rows
         elif bank.n_rows:
-            settings: dict[str, Any] = {"stretches": min(stretches, bank.n_frames), "denominator": denominator}
+            settings: dict[str, Any] = {"spans": min(spans, bank.n_frames), "denominator": denominator}
             memory = _find_memory(bank, right, settings)
-            gaps = np.minimum(np.ceil(memory * settings["stretches"] / bank.n_frames), bank.n_frames).astype(np.int64)
-            found = count_in_stretches(bank, antecedents=left, consequents=right, gaps=gaps, **settings)
+            gaps = np.minimum(np.ceil(memory * settings["spans"] / bank.n_frames), bank.n_frames).astype(np.int64)
+            found = count_in_spans(bank, antecedents=left, consequents=right, gaps=gaps, **settings)
             whole.memory[chosen] = memory
-            whole.frames[chosen], whole.stretches[chosen] = bank.n_frames, settings["stretches"]
+            whole.frames[chosen], whole.spans[chosen] = bank.n_frames, settings["spans"]
         else:
             continue
-        for field in fields(StretchCounts):
+        for field in fields(SpanCounts):
             getattr(every, field.name)[chosen] = getattr(found, field.name)
     return whole
 
 
 def _find_memory(bank: Bank, consequents: Indices, settings: Mapping[str, Any]) -> npt.NDArray[np.float64]:
-    """Estimate for how many frames each consequent resembles itself, from its variance between stretches and its runs.
+    """Estimate for how many frames each consequent resembles itself, from its variance between spans and its runs.
 
     A consequent that differs between places but never in time has no memory of its own.
     """
     items, place = np.unique(consequents, return_inverse=True)
     nothing = np.full((len(items), 1), -1, np.int32)
     always, itself = (
-        count_in_stretches(bank, antecedents=left, consequents=items, **settings) for left in (nothing, items[:, None])
+        count_in_spans(bank, antecedents=left, consequents=items, **settings) for left in (nothing, items[:, None])
     )
     independent = always.k * (always.n - always.k) / np.maximum(always.n, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -366,10 +366,10 @@ def _find_memory(bank: Bank, consequents: Indices, settings: Mapping[str, Any]) 
     return np.asarray(memory[place])
 
 
-def _count_apart(n: npt.NDArray[np.int64], k: npt.NDArray[np.int64]) -> StretchCounts:
-    """Return the counts of rows without an order in time: each is a stretch and an episode of its own."""
+def _count_apart(n: npt.NDArray[np.int64], k: npt.NDArray[np.int64]) -> SpanCounts:
+    """Return the counts of rows without an order in time: each is a span and an episode of its own."""
     occupied, groups, held, episodes = (n.copy() for _ in range(4))
-    return StretchCounts(n, k, occupied, groups, np.zeros_like(n), held, episodes, k * (n - k) / np.maximum(n, 1))
+    return SpanCounts(n, k, occupied, groups, np.zeros_like(n), held, episodes, k * (n - k) / np.maximum(n, 1))
 
 
 def data_coverage(rules: RuleSet, table: Table) -> float:

@@ -34,7 +34,7 @@ from thence.tables.bitmaps.bits import (
 )
 from thence.tables.bitmaps.intersections import ABSENT, advance, clear, equal, sort_antecedents
 
-__all__ = ["Denominator", "RuleCounts", "count_rules", "cover_rows"]
+__all__ = ["Denominator", "RuleCounts", "count_bitmaps", "cover_rows"]
 
 Denominator = Literal["present", "all"]
 RuleCounts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
@@ -133,7 +133,7 @@ def _padded(antecedents: ArrayLike, n_items: int) -> NDArray[np.int32]:
     return matrix
 
 
-def count_rules(
+def count_bitmaps(
     bitmaps: Words,
     *,
     n_rows: int,
@@ -168,9 +168,9 @@ def count_rules(
         >>> from thence.tables.bitmaps.bits import pack_codes
         >>> bitmaps, present = pack_codes([[0, 0], [0, 1], [1, 1], [0, -1]], cardinalities=[2, 2])
         >>> rule = {"antecedents": [[0, -1]], "consequents": [3], "feature_of_item": [0, 0, 1, 1]}
-        >>> [int(c[0]) for c in count_rules(bitmaps, n_rows=4, present=present, **rule)]
+        >>> [int(c[0]) for c in count_bitmaps(bitmaps, n_rows=4, present=present, **rule)]
         [3, 2, 2, 1]
-        >>> [int(c[0]) for c in count_rules(bitmaps, n_rows=4, present=present, denominator="all", **rule)]
+        >>> [int(c[0]) for c in count_bitmaps(bitmaps, n_rows=4, present=present, denominator="all", **rule)]
         [4, 3, 2, 1]
     """
     if denominator not in ("present", "all"):

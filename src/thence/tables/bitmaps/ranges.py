@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thence.tables.bitmaps.bits import Words, as_kernel_array, kernel, n_words, pack_mask
-from thence.tables.bitmaps.counts import RuleCounts, count_rules, cover_rows
+from thence.tables.bitmaps.counts import RuleCounts, count_bitmaps, cover_rows
 
 __all__ = ["Ranges", "Ranks", "count_ranges", "cover_ranges", "pack_ranges", "rank_columns"]
 
@@ -168,7 +168,7 @@ def count_ranges(
     counted = np.zeros((4, len(consequents)), np.int64)
     for chosen, used, left in _batches(ranks, items, antecedents, consequents):
         batch = items.take(used)
-        counted[:, chosen] = count_rules(
+        counted[:, chosen] = count_bitmaps(
             pack_ranges(ranks, batch),
             n_rows=ranks.n_rows,
             antecedents=left[:, 1:],

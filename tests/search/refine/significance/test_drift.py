@@ -1,4 +1,4 @@
-"""Drifting series: which are found, the p-value within stretches by hand, the level where series are not stationary.
+"""Drifting series: which are found, the p-value within spans by hand, the level where series are not stationary.
 
 Shifts were circular, and every series was taken for stationary. In 20 of 100 tables of six independent random walks
 (300 frames) a rule was significant at 0.05, and in 13 of 100 tables of cycles with unequal periods and little noise.
@@ -185,7 +185,7 @@ def test_powers_are_those_of_the_cosine_transform_over_all_places() -> None:
     assert 0 < agree < 40
 
 
-def test_the_p_value_of_drift_compares_each_stretch_with_its_own_frequencies() -> None:
+def test_the_p_value_of_drift_compares_each_span_with_its_own_frequencies() -> None:
     rng = np.random.default_rng(5)
     frames = 960
     values = walks(rng, frames)[:, :2]

@@ -81,8 +81,8 @@ _SLOWEST = 3
 # Frequencies → level: the mean power of the slowest ones over the median power of the others, exceeded by 5 % of
 # stationary Gaussian series with a short memory (two million draws of independent normal coefficients).
 _LIMITS = {24: 7.94, 12: 11.6}
-# Cells per frequency, and cells per stretch.
-_CELLS, _CELLS_PER_STRETCH = 4, 3
+# Cells per frequency, and cells per span.
+_CELLS, _CELLS_PER_SPAN = 4, 3
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ class _Cells:
         return None
 
     @property
-    def stretches(self) -> Ints:
-        """First frame of each stretch, and the number of frames."""
-        return as_kernel_array(self.starts[::_CELLS_PER_STRETCH], np.int64)
+    def spans(self) -> Ints:
+        """First frame of each span, and the number of frames."""
+        return as_kernel_array(self.starts[::_CELLS_PER_SPAN], np.int64)
 
 
 @helper
@@ -172,7 +172,7 @@ def _add_powers(bank: BankArrays, sets: Indices, columns: Indices, starts: Ints,
 
 @kernel
 def _add_excess(bank: BankArrays, rules: RuleColumns, starts: Ints, excess: Floats) -> None:
-    """Add the hits of each rule beyond those expected from the frequencies in the stretch: rules × stretches."""
+    """Add the hits of each rule beyond those expected from the frequencies in the span: rules × spans."""
     width = bank.words.shape[1]
     holds, both = np.empty(width, np.uint64), np.empty(width, np.uint64)
     for embedding in range(bank.row_of.shape[1]):
@@ -183,12 +183,12 @@ def _add_excess(bank: BankArrays, rules: RuleColumns, starts: Ints, excess: Floa
             for word in range(width):
                 holds[word] &= known[word]
                 both[word] = holds[word] & target[word]
-            for stretch in range(starts.size - 1):
-                start, stop = starts[stretch], starts[stretch + 1]
+            for span in range(starts.size - 1):
+                start, stop = starts[span], starts[span + 1]
                 held, frames = _count_range(holds, start, stop), _count_range(known, start, stop)
                 if held > 0:
                     expected = held * _count_range(target, start, stop) / frames
-                    excess[rule, stretch] += _count_range(both, start, stop) - expected
+                    excess[rule, span] += _count_range(both, start, stop) - expected
 
 
 def find_drifting(bank: PreparedBank, sets: Indices) -> Bools:
@@ -222,12 +222,12 @@ def find_drifting(bank: PreparedBank, sets: Indices) -> Bools:
 
 
 def drift_p_values(tests: TimeTests) -> Floats:
-    """Compute, for rules of which both sides drift, a p-value of the association within stretches of time.
+    """Compute, for rules of which both sides drift, a p-value of the association within spans of time.
 
-    In each stretch the hits are compared with those expected from the frequencies of both sides in that stretch. If
+    In each span the hits are compared with those expected from the frequencies of both sides in that span. If
     these differences are independent and symmetric around zero, whatever their sizes, the sum over the root of the sum
-    of squares, t, exceeds x with a probability of at most exp(−x² / 2). In k stretches t is at most the root of k, so
-    that a rule that was seen to come and go in a few stretches only cannot have a low p-value.
+    of squares, t, exceeds x with a probability of at most exp(−x² / 2). In k spans t is at most the root of k, so
+    that a rule that was seen to come and go in a few spans only cannot have a low p-value.
 
     Args:
         tests: The rules.
@@ -246,11 +246,11 @@ def drift_p_values(tests: TimeTests) -> Floats:
     if len(chosen):
         own, first = factorize_rows(rules.antecedents[chosen])
         chosen = chosen[find_drifting(bank, rules.antecedents[chosen[first]])[own]]
-    excess = np.zeros((len(chosen), len(cells.stretches) - 1))
+    excess = np.zeros((len(chosen), len(cells.spans) - 1))
 
     def add(low: int, high: int) -> None:
         some = RuleColumns(*(as_kernel_array(array[chosen[low:high]], array.dtype) for array in rules))
-        _add_excess(bank.arrays, some, cells.stretches, excess[low:high])
+        _add_excess(bank.arrays, some, cells.spans, excess[low:high])
 
     _in_threads(add, len(chosen))
     total, spread = excess.sum(axis=1), np.sqrt((excess**2).sum(axis=1))
@@ -703,7 +703,7 @@ def p_values(
         - ``p_simpler``: the p-value of the weakest antecedent item, adjusted over all items of the given rules; NaN
           for rules with one item.
         - ``p_drift``: for rules of which both sides drift (non-stationary series), the p-value of the association
-          within stretches of time; NaN for all others. ``p_value`` and ``p_adjusted`` are at least as large, so that
+          within spans of time; NaN for all others. ``p_value`` and ``p_adjusted`` are at least as large, so that
           such a rule is significant only if it holds beyond slow changes. Only if there are such rules.
 
         With ``"fwer"``, the probability that any returned rule is false is at most ``alpha``, and so is the
@@ -924,6 +924,6 @@ def _write_drift_note(drift: Floats, level: float) -> list[str]:
         return []
     return [
         f"non-stationary: both sides drift in {drifting:,} rules, and {refused:,} of them are not associated at "
-        f"{level:g} within stretches of time, so that they cannot be told from chance; mine changes "
+        f"{level:g} within spans of time, so that they cannot be told from chance; mine changes "
         '(derive="change"), or use a longer table'
     ]

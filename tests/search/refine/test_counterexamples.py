@@ -17,7 +17,7 @@ from tests.helpers.examples import examples
 from tests.helpers.pumps import pumps
 from tests.search.refine.by_hand import binned_tables, some_rules
 from thence.language.items import Feature, Item, Role
-from thence.search.refine.exceptions import binomial_tail, exceptions, with_exceptions
+from thence.search.refine.counterexamples import add_exceptions, binomial_tail, find_exceptions
 from thence.statements.counting.recount import recount, rule_rows
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import ENOUGH_ROWS, RuleSet
@@ -53,7 +53,7 @@ def test_a_planted_exception_is_named_in_the_rule(run: Mined) -> None:
 
 
 def test_the_frame_says_where_a_rule_fails_and_how_it_does_elsewhere(run: Mined) -> None:
-    frame = th.exceptions(run.rules, run.table)
+    frame = th.find_exceptions(run.rules, run.table)
     first = frame.row(0, named=True)
     assert first["place"] == "PU-2"
     assert first["site"] is None
@@ -71,19 +71,19 @@ def test_the_frame_says_where_a_rule_fails_and_how_it_does_elsewhere(run: Mined)
 
 
 def test_the_table_behind_the_rules_is_used_by_default(run: Mined) -> None:
-    assert th.exceptions(run.rules).equals(th.exceptions(run.rules, run.table))
+    assert th.find_exceptions(run.rules).equals(th.find_exceptions(run.rules, run.table))
     loose = replace(run.rules, coverage_of=None)
     with pytest.raises(th.MiningError, match="carry no table"):
-        th.exceptions(loose)
+        th.find_exceptions(loose)
     with pytest.raises(th.ConfigError, match="min_rows"):
-        th.exceptions(run.rules, min_rows=0)
+        th.find_exceptions(run.rules, min_rows=0)
     with pytest.raises(th.ConfigError, match="min_confidence"):
-        th.exceptions(run.rules, min_confidence=1.5)
+        th.find_exceptions(run.rules, min_confidence=1.5)
 
 
 def test_without_an_exception_the_frame_is_empty_and_keeps_its_columns() -> None:
     run = mine(pumps(broken=""))
-    frame = th.exceptions(run.rules, run.table)
+    frame = th.find_exceptions(run.rules, run.table)
     assert frame.height == 0
     assert frame.schema["nodes"] == pl.List(pl.Struct({"variable": pl.String, "node": pl.String}))
     number = int(np.argmax(run.rules.measure("places_judged")))
@@ -95,14 +95,14 @@ def test_plain_rules_have_no_places() -> None:
     table = TransactionTable.from_frame(frame)
     rules = th.refine(th.Exact().mine(table), table)
     assert "places_held" not in rules.extras
-    assert exceptions(rules, table).height == 0
-    assert with_exceptions(rules, table) is rules
+    assert find_exceptions(rules, table).height == 0
+    assert add_exceptions(rules, table) is rules
 
 
 def test_a_place_carries_its_site() -> None:
     sites = [replace(pumps(4, broken=""), name="north"), replace(pumps(4, broken="PU-1", seed=1), name="south")]
     run = mine(sites)
-    first = th.exceptions(run.rules, run.table).row(0, named=True)
+    first = th.find_exceptions(run.rules, run.table).row(0, named=True)
     assert (first["site"], first["place"]) == ("south", "south/PU-1")
 
 
@@ -112,7 +112,7 @@ def test_held_and_judged_places_are_those_counted_row_by_row(table: TransactionT
     rules = some_rules(table)
     if not len(rules) or not table.blocks[0].is_lifted:
         return
-    judged = with_exceptions(rules, table, min_confidence=bound)
+    judged = add_exceptions(rules, table, min_confidence=bound)
     for number, rule in enumerate(rules):
         applies, holds = (rows.sum(axis=1) for rows in rule_rows(rule, table))
         enough = applies >= ENOUGH_ROWS
@@ -160,7 +160,7 @@ def test_a_single_episode_at_one_of_many_places_is_not_beyond_chance() -> None:
     names = tuple((f"e{e}",) for e in range(places))
     table = TransactionTable((Block(columns, frames, places, embeddings=names),))
     rules = recount(np.array([[1]]), np.array([3]), table)
-    found = exceptions(rules, table, min_confidence=0.8)
+    found = find_exceptions(rules, table, min_confidence=0.8)
     assert dict(zip(found["place"], found["beyond_chance"], strict=True)) == {
         **dict.fromkeys(["e1", "e2", "e3"], True),
         "e0": False,

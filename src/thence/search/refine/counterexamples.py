@@ -25,7 +25,7 @@ from thence.tables.transactions import TransactionTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["confidence_bound", "exceptions", "exceptions_among", "judge_places", "with_exceptions"]
+__all__ = ["add_exceptions", "confidence_bound", "find_exceptions", "judge_places", "list_exceptions"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -36,7 +36,7 @@ _NAMED = 3
 """Exceptions that the text names."""
 
 
-def exceptions(
+def find_exceptions(
     rules: RuleSet,
     table: TransactionTable | None = None,
     *,
@@ -74,7 +74,7 @@ def exceptions(
     Examples:
         >>> import thence as th
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="lifted", progress="off")
-        >>> th.exceptions(run.rules, run.table).columns[:5]
+        >>> th.find_exceptions(run.rules, run.table).columns[:5]
         ['rule', 'english', 'place', 'site', 'nodes']
     """
     if min_rows < 1:
@@ -90,17 +90,17 @@ def exceptions(
         replace(one, rule=int(chosen[one.rule]))
         for one in count_by_place(rules.take(chosen), own, denominator=denominator)
     )
-    return exceptions_among(counted, rules, min_confidence=min_confidence, min_rows=min_rows)
+    return list_exceptions(counted, rules, min_confidence=min_confidence, min_rows=min_rows)
 
 
-def exceptions_among(
+def list_exceptions(
     counted: Iterable[PlaceCounts],
     rules: RuleSet,
     *,
     min_confidence: float | None = None,
     min_rows: int = ENOUGH_ROWS,
 ) -> pl.DataFrame:
-    """Return the exceptions to rules that have been counted by place; see ``exceptions``.
+    """Return the exceptions to rules that have been counted by place; see ``find_exceptions``.
 
     Args:
         counted: The counts, each with the position of its rule.
@@ -139,7 +139,7 @@ def exceptions_among(
     return frame.sort(order, descending=[True, False, True, False, False], nulls_last=True)
 
 
-def with_exceptions(
+def add_exceptions(
     rules: RuleSet, table: TransactionTable, *, min_confidence: float | None = None, denominator: str = "present"
 ) -> RuleSet:
     """Add the columns ``places_judged``, ``places_held`` and ``except`` to lifted rules.
@@ -148,7 +148,7 @@ def with_exceptions(
         rules: The rules.
         table: The table to count on.
         min_confidence: Confidence below which a rule fails in a place; by default the lowest of the given rules.
-        denominator: As in ``count_rules_of``.
+        denominator: As in ``count_rules``.
 
     Returns:
         The rules with the number of places in which each applied often enough to be judged, the number of those in
@@ -158,7 +158,7 @@ def with_exceptions(
     Examples:
         >>> import thence as th
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="lifted", progress="off")
-        >>> judged = with_exceptions(run.rules, run.table, min_confidence=0.8)
+        >>> judged = add_exceptions(run.rules, run.table, min_confidence=0.8)
         >>> bool((judged.measure("places_held") <= judged.measure("places_judged")).all())
         True
     """

@@ -1,10 +1,10 @@
-"""Counts of rules in successive stretches of time, and how these counts vary from stretch to stretch.
+"""Counts of rules in successive spans of time, and how these counts vary from span to span.
 
-Each stretch is counted over all embeddings, so rows of the same frames always fall into the same stretch. Rules are
-distributed over threads; the counts of single stretches are kept for a few rules at a time only.
+Each span is counted over all embeddings, so rows of the same frames always fall into the same span. Rules are
+distributed over threads; the counts of single spans are kept for a few rules at a time only.
 
-The variance of the failures takes into account that neighbouring stretches resemble each other: it is the sum of the
-autocovariances between stretches, up to the lag from which pairs of them are no longer positive. (Geyer's initial
+The variance of the failures takes into account that neighbouring spans resemble each other: it is the sum of the
+autocovariances between spans, up to the lag from which pairs of them are no longer positive. (Geyer's initial
 positive sequence, 1992.)
 
 This module works on plain arrays only and must not compute measures.
@@ -35,30 +35,30 @@ from thence.tables.bitmaps.bits import (
 from thence.tables.bitmaps.embedding_counts import BLOCK_WORDS, BankRules, select_rules, sort_rules
 from thence.tables.bitmaps.intersections import ABSENT, advance, clear, equal
 
-__all__ = ["StretchCounts", "count_in_stretches"]
+__all__ = ["SpanCounts", "count_in_spans"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_RULES_AT_ONCE = 256  # a thread keeps two counts per rule and stretch
+_RULES_AT_ONCE = 256  # a thread keeps two counts per rule and span
 _TALLIES = 7
 
 
 @dataclass(frozen=True)
-class StretchCounts:
-    """Counts of rules over all stretches, and how they vary between them; one entry per rule.
+class SpanCounts:
+    """Counts of rules over all spans, and how they vary between them; one entry per rule.
 
-    ``n`` and ``k`` of a stretch are the numbers of its rows in which the antecedent holds, and in which both sides do.
+    ``n`` and ``k`` of a span are the numbers of its rows in which the antecedent holds, and in which both sides do.
 
     Args:
-        n: Sum of n over all stretches.
-        k: Sum of k over all stretches.
-        occupied: Number of stretches with n > 0.
-        groups: Number of occupied stretches that are at least the gap of the rule apart.
-        lags: Largest lag between stretches at which their failures were taken as correlated.
+        n: Sum of n over all spans.
+        k: Sum of k over all spans.
+        occupied: Number of spans with n > 0.
+        groups: Number of occupied spans that are at least the gap of the rule apart.
+        lags: Largest lag between spans at which their failures were taken as correlated.
         held: Number of rows in which the antecedent holds, whether or not the consequent is known.
         episodes: Number of runs of successive frames of an embedding in which the antecedent holds.
-        variance: Variance of Σ (k − c n), where c = Σk / Σn, estimated from the stretches.
+        variance: Variance of Σ (k − c n), where c = Σk / Σn, estimated from the spans.
     """
 
     n: Ints
@@ -75,17 +75,17 @@ class StretchCounts:
 def _tally_antecedent(
     held: Words, lengths: Ints, first: int, last: int, width: int, carry: Integer, ones: Ints, tally: Ints
 ) -> Integer:
-    """Count the rows of each stretch in which an antecedent holds, and add them and its new episodes to ``tally``.
+    """Count the rows of each span in which an antecedent holds, and add them and its new episodes to ``tally``.
 
-    ``carry`` says whether it holds in the frame before the first stretch. Returns whether it holds in the last frame.
+    ``carry`` says whether it holds in the frame before the first span. Returns whether it holds in the last frame.
     """
     bit = np.uint64(carry)
     begun = np.uint64(0)
     total = np.int64(0)
-    for stretch in range(first, last):
+    for span in range(first, last):
         count = np.uint64(0)
-        start = (stretch - first) * width
-        left = lengths[stretch]
+        start = (span - first) * width
+        left = lengths[span]
         for word in range(start, start + width):
             if left <= 0:
                 break
@@ -95,7 +95,7 @@ def _tally_antecedent(
                 count += ctpop(value)
             bit = (value >> np.uint64(min(left, 64) - 1)) & np.uint64(1)
             left -= 64
-        ones[stretch - first] = np.int64(count)
+        ones[span - first] = np.int64(count)
         total += np.int64(count)
     tally[0] = total
     tally[1] = np.int64(begun)
@@ -104,12 +104,12 @@ def _tally_antecedent(
 
 @kernel
 def _count_some(rules: BankRules, lengths: Ints, counts: Ints, tallies: Ints) -> None:
-    """Count n and k of each rule and stretch, and the rows and episodes of each antecedent."""
+    """Count n and k of each rule and span, and the rows and episodes of each antecedent."""
     words, row_of, present_of, column_of_item, full, antecedents, consequents, complete = rules
     n_rules, depth = antecedents.shape
-    n_stretches = lengths.size
-    width = words.shape[1] // n_stretches
-    at_once = min(n_stretches, max(1, BLOCK_WORDS // width))
+    n_spans = lengths.size
+    width = words.shape[1] // n_spans
+    at_once = min(n_spans, max(1, BLOCK_WORDS // width))
     levels = np.empty((depth + 1, at_once * width), dtype=np.uint64)
     now = np.empty(depth, dtype=np.uint32)
     before = np.empty(depth, dtype=np.uint32)
@@ -119,8 +119,8 @@ def _count_some(rules: BankRules, lengths: Ints, counts: Ints, tallies: Ints) ->
     for embedding in range(row_of.shape[1]):
         for rule in range(n_rules):
             carries[rule] = 0
-        for first in range(0, n_stretches, at_once):
-            last = min(first + at_once, n_stretches)
+        for first in range(0, n_spans, at_once):
+            last = min(first + at_once, n_spans)
             low, high = first * width, last * width
             clear(before)
             level = 0
@@ -180,19 +180,19 @@ def _add_lags(residuals: Floats, lag: int) -> Integer:
 @kernel
 def _vary(counts: Ints, gaps: Ints, tallies: Ints, variances: Floats) -> None:
     """Sum up the counts of each rule and estimate the variance of its failures; tallies from 2 on are n, k, …, lags."""
-    n_stretches = counts.shape[2]
-    residuals = np.empty(n_stretches, dtype=np.float64)
+    n_spans = counts.shape[2]
+    residuals = np.empty(n_spans, dtype=np.float64)
     for rule in range(counts.shape[0]):
         n, k, occupied, groups = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        free = np.int64(0)  # the first stretch that is far enough from the last group
-        for stretch in range(n_stretches):
-            n += counts[rule, 0, stretch]
-            k += counts[rule, 1, stretch]
-            if counts[rule, 0, stretch] > 0:
+        free = np.int64(0)  # the first span that is far enough from the last group
+        for span in range(n_spans):
+            n += counts[rule, 0, span]
+            k += counts[rule, 1, span]
+            if counts[rule, 0, span] > 0:
                 occupied += 1
-                if stretch >= free:
+                if span >= free:
                     groups += 1
-                    free = stretch + gaps[rule]
+                    free = span + gaps[rule]
         tallies[rule, 2] = n
         tallies[rule, 3] = k
         tallies[rule, 4] = occupied
@@ -201,13 +201,13 @@ def _vary(counts: Ints, gaps: Ints, tallies: Ints, variances: Floats) -> None:
             continue
         share = k / n
         squares = 0.0
-        for stretch in range(n_stretches):
-            residual = counts[rule, 1, stretch] - share * counts[rule, 0, stretch]
-            residuals[stretch] = residual
+        for span in range(n_spans):
+            residual = counts[rule, 1, span] - share * counts[rule, 0, span]
+            residuals[span] = residual
             squares += residual * residual
         variance = -squares
         lag = 0
-        while lag <= n_stretches // 2 and lag + 1 < n_stretches:
+        while lag <= n_spans // 2 and lag + 1 < n_spans:
             pair = _add_lags(residuals, lag)
             if pair <= 0:
                 break
@@ -217,24 +217,24 @@ def _vary(counts: Ints, gaps: Ints, tallies: Ints, variances: Floats) -> None:
         variances[rule] = max(variance, 0.0)
 
 
-def count_in_stretches(
+def count_in_spans(
     bank: Bank,
     *,
     antecedents: npt.NDArray[np.int32],
     consequents: npt.NDArray[np.int32],
-    stretches: int,
+    spans: int,
     gaps: Ints | None = None,
     denominator: str = "present",
     threads: int | None = None,
-) -> StretchCounts:
-    """Count rules in equal, successive stretches of time.
+) -> SpanCounts:
+    """Count rules in equal, successive spans of time.
 
     Args:
         bank: The bitmaps.
         antecedents: Matrix (rules × items) of item numbers of the bank, padded with −1.
         consequents: One item number per rule.
-        stretches: Number of stretches; fewer if there are fewer frames.
-        gaps: From how many stretches apart stretches are groups of their own, per rule; 1 by default.
+        spans: Number of spans; fewer if there are fewer frames.
+        gaps: From how many spans apart spans are groups of their own, per rule; 1 by default.
         denominator: ``"present"`` counts a rule over the rows in which all its features are present, ``"all"`` over
             all rows.
         threads: Maximum number of threads; by default one per processor.
@@ -248,7 +248,7 @@ def count_in_stretches(
         >>> columns = [(np.array([codes], np.int16), series, 2) for codes in ([0, 0, 0, 1], [0, 0, 1, 1])]
         >>> bank = build_bank(columns, n_frames=4, n_embeddings=1)
         >>> rule = {"antecedents": np.array([[0]], np.int32), "consequents": np.array([2], np.int32)}
-        >>> counts = count_in_stretches(bank, stretches=2, **rule)
+        >>> counts = count_in_spans(bank, spans=2, **rule)
         >>> counts.n.tolist(), counts.k.tolist(), counts.occupied.tolist(), counts.episodes.tolist()
         ([3], [2], [2], [1])
     """
@@ -258,7 +258,7 @@ def count_in_stretches(
         order, left, right = sort_rules(bank, antecedents, consequents)
         apart = as_kernel_array(np.ones(len(right)) if gaps is None else gaps[order], np.int64)
         rules = select_rules(bank, left, right, complete=bank.is_complete or denominator == "all")
-        bounds = np.linspace(0, bank.n_frames, min(stretches, bank.n_frames) + 1).astype(np.int64)
+        bounds = np.linspace(0, bank.n_frames, min(spans, bank.n_frames) + 1).astype(np.int64)
         rules = rules._replace(
             words=as_kernel_array(_pad(bank, bounds.tolist()), np.uint64),
             full=as_kernel_array(_pad_full(bounds.tolist()), np.uint64),
@@ -278,15 +278,15 @@ def count_in_stretches(
 
         run_threads(work, range(0, len(right), size), threads=workers)
     held, episodes, n, k, occupied, groups, lags = tallies.T
-    return StretchCounts(n, k, occupied, groups, lags, held, episodes, variances)
+    return SpanCounts(n, k, occupied, groups, lags, held, episodes, variances)
 
 
 def _pad(bank: Bank, bounds: list[int]) -> Words:
-    """Return the bitmaps with each stretch of frames moved to the start of words of its own."""
+    """Return the bitmaps with each span of frames moved to the start of words of its own."""
     width = _width(bounds)
     words = np.zeros((len(bank.words), (len(bounds) - 1) * width), np.uint64)
-    for stretch, (start, stop) in enumerate(pairwise(bounds)):
-        low = stretch * width
+    for span, (start, stop) in enumerate(pairwise(bounds)):
+        low = span * width
         words[:, low : low + n_words(stop - start)] = bank.slice_frames(start, stop).words
     return words
 
@@ -295,8 +295,8 @@ def _pad_full(bounds: list[int]) -> Words:
     """Return the bitmap of all frames in the same form."""
     width = _width(bounds)
     words = np.zeros((len(bounds) - 1) * width, np.uint64)
-    for stretch, (start, stop) in enumerate(pairwise(bounds)):
-        low = stretch * width
+    for span, (start, stop) in enumerate(pairwise(bounds)):
+        low = span * width
         words[low : low + n_words(stop - start)] = full_mask(stop - start)
     return words
 
