@@ -376,7 +376,7 @@ def job_pyaerial(*, sensors: int, tables: str, layers: list[int] | None, epochs:
 
 def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None, device: str = "cpu") -> Numbers:
     """Count all rules with at most two antecedents, support 0.01 and confidence 0.8, without keeping them."""
-    from thence.search.exact.search import mine_exact
+    from thence.search.exact.search import SearchInput, mine_exact
     from thence.tables.bitmaps import bits
 
     place = None if device == "cpu" else torch.device(device)
@@ -391,7 +391,7 @@ def exact_plant(*, sensors: int, zones: int | None, hops: int | None = None, dev
             "min_support": "0.01",
             "min_confidence": "0.8",
         }
-        return sum(len(block) for block in mine_exact(bitmaps, near=near, device=place, **wanted))
+        return sum(len(block) for block in mine_exact(SearchInput.of(bitmaps, **wanted), near=near, device=place))
 
     codes = plant(sensors, zones=zones)
     count(codes[:1000, :4], None)  # loads the compiled code

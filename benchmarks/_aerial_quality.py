@@ -19,7 +19,7 @@ from thence.search.aerial.autoencoder import Autoencoder
 from thence.search.aerial.extraction import RuleArrays, extract_rules, extract_top_rules
 from thence.search.aerial.settings import SearchSettings, TrainingSettings
 from thence.search.aerial.training import train
-from thence.search.exact.search import mine_exact
+from thence.search.exact.search import SearchInput, mine_exact
 from thence.statements.counting.assurance import add_confidence_bound
 from thence.statements.counting.recount import data_coverage, recount
 from thence.tables.bitmaps import bits
@@ -323,13 +323,15 @@ def _exact(codes: NDArray[Any], cardinalities: list[int]) -> Found:
     bitmaps, present = bits.pack_codes(codes, cardinalities=cardinalities)
     blocks = list(
         mine_exact(
-            bitmaps,
-            n_rows=len(codes),
-            feature_of_item=np.repeat(np.arange(len(cardinalities)), cardinalities),
-            present=present,
-            max_antecedents=2,
-            min_support=str(SUPPORT),
-            min_confidence=str(TAU),
+            SearchInput.of(
+                bitmaps,
+                n_rows=len(codes),
+                feature_of_item=np.repeat(np.arange(len(cardinalities)), cardinalities),
+                present=present,
+                max_antecedents=2,
+                min_support=str(SUPPORT),
+                min_confidence=str(TAU),
+            )
         )
     )
     return np.concatenate([np.column_stack([block.antecedents, block.consequents]) for block in blocks]).astype(

@@ -17,7 +17,6 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ import numpy as np
 import torch
 from _record import Table, record
 
-from thence.search.exact.search import RuleBlock, mine_exact
+from thence.search.exact.search import RuleBlock, SearchInput, mine_exact
 from thence.search.neighbours import Neighbours
 from thence.tables.bitmaps.bits import pack_codes
 
@@ -57,7 +56,6 @@ def make_bitmaps(sensors: int, rows: int) -> dict[str, Any]:
         "consequent_ok": np.ones(sensors * BINS, bool),
         "min_support": SUPPORT,
         "min_confidence": CONFIDENCE,
-        "max_rules": 50_000_000,
     }
 
 
@@ -112,8 +110,8 @@ def main() -> None:
         near = along_a_line(sensors, 4)
         both = sensors <= options.cpu_limit
 
-        def search(given: dict[str, Any] = given, **options: Any) -> Callable[[], Iterator[RuleBlock]]:
-            return partial(mine_exact, **given, **options)
+        def search(most: int, given: dict[str, Any] = given, **options: Any) -> Callable[[], Iterator[RuleBlock]]:
+            return lambda: mine_exact(SearchInput.of(max_antecedents=most, **given), max_rules=50_000_000, **options)
 
         for name, most, options_of, compared in (
             ("one antecedent, all pairs", 1, {}, both),
@@ -122,8 +120,8 @@ def main() -> None:
         ):
             if name.startswith("two antecedents, all") and sensors > 300:
                 continue
-            here = search(max_antecedents=most, **options_of)
-            there = search(max_antecedents=most, device=device, **options_of)
+            here = search(most, **options_of)
+            there = search(most, device=device, **options_of)
             rows.append(compare(name, sensors, here if compared else None, there))
     if options.record:
         listed = tuple(

@@ -83,7 +83,7 @@ def canonical(antecedents: NDArray[Any], consequents: NDArray[Any], held: NDArra
 def thence_kernel(
     sensors: int, size: int, threads: int | None = None
 ) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
-    from thence.search.exact.search import mine_exact
+    from thence.search.exact.search import SearchInput, mine_exact
     from thence.tables.bitmaps import bits
 
     codes, cardinalities = load(sensors)
@@ -91,18 +91,16 @@ def thence_kernel(
 
     def mine() -> Any:
         bitmaps, present = bits.pack_codes(codes, cardinalities=cardinalities)
-        return list(
-            mine_exact(
-                bitmaps,
-                feature_of_item=features,
-                n_rows=len(codes),
-                present=present,
-                max_antecedents=size,
-                min_support=SUPPORT,
-                min_confidence=CONFIDENCE,
-                threads=threads,
-            )
+        given = SearchInput.of(
+            bitmaps,
+            feature_of_item=features,
+            n_rows=len(codes),
+            present=present,
+            max_antecedents=size,
+            min_support=SUPPORT,
+            min_confidence=CONFIDENCE,
         )
+        return list(mine_exact(given, threads=threads))
 
     def rules(blocks: Any) -> Rules:
         counts = np.concatenate([block.counts for block in blocks])
@@ -118,7 +116,7 @@ def thence_kernel(
 
 def thence_stream(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[[Any], Rules]]:
     """Count the rules without keeping them: there are more than any contender can hold."""
-    from thence.search.exact.search import mine_exact
+    from thence.search.exact.search import SearchInput, mine_exact
     from thence.tables.bitmaps import bits
 
     codes, cardinalities = load(sensors)
@@ -126,7 +124,7 @@ def thence_stream(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[
 
     def mine() -> Any:
         bitmaps, present = bits.pack_codes(codes, cardinalities=cardinalities)
-        blocks = mine_exact(
+        given = SearchInput.of(
             bitmaps,
             feature_of_item=features,
             n_rows=len(codes),
@@ -135,7 +133,7 @@ def thence_stream(sensors: int, size: int) -> tuple[Callable[[], Any], Callable[
             min_support=SUPPORT,
             min_confidence=CONFIDENCE,
         )
-        return sum(len(block) for block in blocks)
+        return sum(len(block) for block in mine_exact(given))
 
     return mine, lambda found: np.zeros((0, found), dtype=np.int64)
 

@@ -190,7 +190,7 @@ class BaseMiner(ABC):
         return self.mine(table, progress=progress, **where), None
 
     def require_executor(self, executor: Executor | None) -> dict[str, Any]:
-        """Return the keywords that tell this miner where to work: none if that is this process.
+        """Return the keywords that say where this miner works: none if that is this process.
 
         Args:
             executor: Where the work is to be done.

@@ -1,4 +1,4 @@
-"""The only door to torch: a check that it is installed, the choice of a device, its threads and its precision.
+"""Access to torch: a check that it is installed, the choice of a device, its threads and its precision.
 
 torch is an optional dependency (extras ``aerial`` and ``baselines``). Miners that need it call ``require_torch`` when
 they start to work and import torch inside their functions or in modules that they import afterwards, so that everything

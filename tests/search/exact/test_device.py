@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thence as th
+from tests.helpers.exact_search import mine_arrays
 from tests.helpers.examples import examples
 from thence.errors import ConfigError
-from thence.search.exact.search import RuleBlock, mine_exact
+from thence.search.exact.search import RuleBlock
 from thence.search.neighbours import Neighbours
 from thence.tables.bitmaps.bits import pack_codes
 
@@ -72,7 +73,7 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
 @settings(max_examples=examples(60))
 @given(searches())
 def test_a_device_finds_the_same_rules_in_the_same_order(search: dict[str, Any]) -> None:
-    assert flat(mine_exact(device=CPU, **search)) == flat(mine_exact(**search))
+    assert flat(mine_arrays(device=CPU, **search)) == flat(mine_arrays(**search))
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -81,7 +82,7 @@ def test_a_device_finds_the_same_rules_in_the_same_order(search: dict[str, Any])
 def test_a_device_finds_the_same_rules_among_neighbours(search: dict[str, Any], seed: int) -> None:
     n_features = int(search["feature_of_item"][-1]) + 1
     near = Neighbours.of(np.random.default_rng(seed).random((n_features, n_features)) < 0.5)
-    assert flat(mine_exact(near=near, device=CPU, **search)) == flat(mine_exact(near=near, **search))
+    assert flat(mine_arrays(near=near, device=CPU, **search)) == flat(mine_arrays(near=near, **search))
 
 
 def test_bitmaps_are_counted_in_chunks() -> None:

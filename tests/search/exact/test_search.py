@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.exact_search import mine_arrays
 from tests.helpers.examples import examples
 from thence.errors import ConfigError, InputError, MiningError
 from thence.search.exact import search as exact
@@ -74,7 +75,7 @@ def mine(codes: Codes, cardinalities: Sequence[int], **options: object) -> list[
         present = None
     features = np.repeat(np.arange(len(cardinalities)), cardinalities)
     return flat(
-        exact.mine_exact(bitmaps, feature_of_item=features, n_rows=len(codes), present=present, **options)  # type: ignore[arg-type]
+        mine_arrays(bitmaps, feature_of_item=features, n_rows=len(codes), present=present, **options)  # type: ignore[arg-type]
     )
 
 
@@ -173,7 +174,7 @@ def small_problem(**options: object) -> Iterable[exact.RuleBlock]:
     codes, cardinalities = sparse_table()
     bitmaps, present = bits.pack_codes(np.array(codes), cardinalities=cardinalities)
     features = np.repeat(np.arange(len(cardinalities)), cardinalities)
-    return exact.mine_exact(
+    return mine_arrays(
         bitmaps,
         feature_of_item=features,
         n_rows=len(codes),
@@ -237,16 +238,16 @@ def test_support_is_taken_over_the_rows_where_the_rule_can_be_read() -> None:
 
 def test_empty_tables() -> None:
     no_items = np.zeros((0, 1), dtype=np.uint64)
-    assert flat(exact.mine_exact(no_items, feature_of_item=[], n_rows=3)) == []
+    assert flat(mine_arrays(no_items, feature_of_item=[], n_rows=3)) == []
     for spare in (0, 1):
         no_rows = np.zeros((2, spare), dtype=np.uint64)
-        assert flat(exact.mine_exact(no_rows, feature_of_item=[0, 1], n_rows=0, present=no_rows)) == []
+        assert flat(mine_arrays(no_rows, feature_of_item=[0, 1], n_rows=0, present=no_rows)) == []
 
 
 def test_read_only_input_is_accepted_and_left_alone() -> None:
     bitmaps = bits.pack_mask([[True, True], [True, False]])
     bitmaps.flags.writeable = False
-    assert len(flat(exact.mine_exact(bitmaps, feature_of_item=[0, 1], n_rows=2, min_confidence=0.5))) == 2
+    assert len(flat(mine_arrays(bitmaps, feature_of_item=[0, 1], n_rows=2, min_confidence=0.5))) == 2
 
 
 @pytest.mark.parametrize(
@@ -268,9 +269,9 @@ def test_wrong_input_is_named(options: dict[str, object], error: type[Exception]
     bitmaps = bits.pack_mask([[True, True], [True, False]])
     given_options = {"feature_of_item": [0, 1], "n_rows": 2, **options}
     with pytest.raises(error, match=words):
-        exact.mine_exact(bitmaps, **given_options)  # type: ignore[arg-type]
+        mine_arrays(bitmaps, **given_options)  # type: ignore[arg-type]
 
 
 def test_too_many_rows_are_refused() -> None:
     with pytest.raises(MiningError, match="too many"):
-        exact.mine_exact(np.zeros((0, 1 << 25), dtype=np.uint64), feature_of_item=[], n_rows=1 << 31)
+        mine_arrays(np.zeros((0, 1 << 25), dtype=np.uint64), feature_of_item=[], n_rows=1 << 31)

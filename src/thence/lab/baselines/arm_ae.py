@@ -121,7 +121,7 @@ class ARMAE(BaseMiner):
         properties.
 
         Args:
-            **changes: Settings that override all others, so that the effect of each can be told alone.
+            **changes: Settings that override all others, so that the effect of each can be measured alone.
 
         Raises:
             ConfigError: If a setting has an impossible value.

@@ -28,8 +28,6 @@ from thence.lab.baselines.narm_fitness import (
     DecodedRule,
     Encoding,
     Flags,
-    Floats,
-    Ints,
     count_consequent,
     cover_as_released,
     encode,
@@ -40,7 +38,7 @@ from thence.search.base import BaseMiner
 from thence.statements.counting.recount import data_coverage
 from thence.statements.rules.measures import MEASURES, Counts
 from thence.statements.rules.ruleset import Ending, RuleSet
-from thence.tables.bitmaps.bits import popcount
+from thence.tables.bitmaps.bits import Floats, Ints, popcount
 from thence.tables.bitmaps.ranges import Ranges, count_ranges, cover_ranges
 from thence.tables.cuts import shorten_cut
 from thence.tables.transactions import FeatureTable
@@ -425,7 +423,7 @@ class TSNARM(BaseMiner):
 
         Args:
             algorithm: The optimiser, by the name that the paper uses.
-            **changes: Settings that override all others, so that the effect of each can be told alone.
+            **changes: Settings that override all others, so that the effect of each can be measured alone.
 
         Raises:
             ConfigError: If a setting has an impossible value.

@@ -21,13 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.tables.bitmaps.bits import kernel
+from thence.tables.bitmaps.bits import Floats, Ints, kernel
 from thence.tables.bitmaps.ranges import Ranks, rank_columns
 
 __all__ = ["DecodedRule", "Encoding", "count_consequent", "count_rule", "cover_as_released", "decode", "encode"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 # Rows per round: the mask of a round stays in the first-level cache while all features are applied to it.

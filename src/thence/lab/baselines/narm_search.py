@@ -36,8 +36,8 @@ from niapy.task import OptimizationType, Task
 
 from thence._base.progress import Progress
 from thence.lab.baselines.narm import complete_options
-from thence.lab.baselines.narm_fitness import DecodedRule, Encoding, Floats, Ints, count_rule, decode
-from thence.tables.bitmaps.bits import kernel
+from thence.lab.baselines.narm_fitness import DecodedRule, Encoding, count_rule, decode
+from thence.tables.bitmaps.bits import Floats, Ints, kernel
 
 __all__ = ["ALGORITHMS", "SearchResult", "make_algorithm", "search"]
 

@@ -48,13 +48,13 @@ def answer_group(
     rows, n_items = logits.shape
     count = len(features)
     grid = (triton.cdiv(count, FEATURES), triton.cdiv(rows, ROWS))
-    told = torch.empty(grid[1], grid[0], 2, device=logits.device)
+    loss_sums = torch.empty(grid[1], grid[0], 2, device=logits.device)
     _answer[grid](
         logits,
         codes,
         features,
         sums,
-        told,
+        loss_sums,
         rows,
         codes.shape[1],
         n_items,
@@ -67,7 +67,7 @@ def answer_group(
         broad=FEATURES,
         num_warps=WARPS,
     )
-    return told.sum(dim=(0, 1), dtype=torch.float64)
+    return loss_sums.sum(dim=(0, 1), dtype=torch.float64)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -76,7 +76,7 @@ def _answer(  # type: ignore[no-untyped-def]
     codes,
     features,
     sums,
-    told,
+    loss_sums,
     rows,
     n_features,
     n_items,
@@ -121,9 +121,9 @@ def _answer(  # type: ignore[no-untyped-def]
         tl.store(first + number * count, gradient, mask=valid)
         added = sums + tl.program_id(1).to(tl.int64) * n_items + start + number * count + place
         tl.store(added, tl.sum(gradient, axis=0), mask=inside)
-    at_told = told + (tl.program_id(1) * tl.num_programs(0) + tl.program_id(0)) * 2
-    tl.store(at_told, tl.sum(tl.sum(-tl.log(likelihood) * known, axis=1), axis=0))
-    tl.store(at_told + 1, tl.sum(tl.sum(known, axis=1), axis=0))
+    place_of_sums = loss_sums + (tl.program_id(1) * tl.num_programs(0) + tl.program_id(0)) * 2
+    tl.store(place_of_sums, tl.sum(tl.sum(-tl.log(likelihood) * known, axis=1), axis=0))
+    tl.store(place_of_sums + 1, tl.sum(tl.sum(known, axis=1), axis=0))
 
 
 def centre_rows(matrix: Tensor, offsets: Tensor) -> None:

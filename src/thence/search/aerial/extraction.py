@@ -333,21 +333,21 @@ def extract_in_parts(
     parts = split_search(model, count=count, search=search) if count > 1 else [search]
     done = [0]
 
-    def tell(asked: int, _: int) -> None:
+    def report(asked: int, _: int) -> None:
         if progress is not None:
             progress(done[0] + asked, max(total, done[0] + asked))
 
     found = []
     if executor is None or executor.is_local:
         for part in parts:
-            found.append(_extract(model, part, k, tell))
+            found.append(_extract(model, part, k, report))
             done[0] += _queries(weights, part)
     else:
         ranges = [part.first_features for part in parts]
         with closing(executor.map(_extract_range, ranges, shared=(model, search, k))) as results:
             for part, rules in zip(parts, results, strict=True):
                 found.append(rules)
-                tell(_queries(weights, part), 0)
+                report(_queries(weights, part), 0)
                 done[0] += _queries(weights, part)
     if len(found) == 1:
         return found[0]

@@ -358,14 +358,14 @@ class WideOutput:
         Returns:
             The mean loss of an output, and the sum of the gradients of each.
         """
-        told = torch.zeros(2, dtype=torch.float64, device=logits.device)
+        loss_sums = torch.zeros(2, dtype=torch.float64, device=logits.device)
         kernel = logits.device.type == "cuda" and find_spec("triton") is not None
         sums = _room_for_sums(logits) if kernel else logits
         for group in self.groups:
             found = _answer_on_device_(logits, codes, group, sums) if kernel else _answer_(logits, codes, group)
-            told[0] += found[0]
-            told[1] += found[1] * group.classes
-        return told[0] / told[1].clamp(min=1.0), sums.sum(dim=0)
+            loss_sums[0] += found[0]
+            loss_sums[1] += found[1] * group.classes
+        return loss_sums[0] / loss_sums[1].clamp(min=1.0), sums.sum(dim=0)
 
     def centre_(self, entry: Tensor) -> None:
         """Subtract the mean row of each feature's block from its rows."""

@@ -270,7 +270,7 @@ class Aerial(BaseMiner):
         if len(columns) < 2 or block.n_rows == 0:
             return without("there are no rows" if block.n_rows == 0 else "fewer than two features ever change")
 
-        def tell(epoch: Epoch) -> None:
+        def report(epoch: Epoch) -> None:
             stage = f"training {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "training"
             progress(stage, epoch.number, epoch.total, f"loss {epoch.monitored_loss:.4f}")
 
@@ -284,7 +284,7 @@ class Aerial(BaseMiner):
                 settings=self._training(),
                 neighbours=self._neighbours(block, columns, at),
                 start=None if before is None else before.network,
-                progress=tell,
+                progress=report,
                 softmax_of=_number_nodes(block, columns) if self._per_node else None,
             )
         if result.reason is not None:
@@ -424,11 +424,11 @@ class Aerial(BaseMiner):
         left, right = self._sides(block, items)
         search = self._search(left, right, self._neighbours(block, columns, at))
 
-        def tell(asked: int, total: int) -> None:
+        def report(asked: int, total: int) -> None:
             progress("extracting", asked, total, f"{asked:,} queries")
 
         network = learned.network.to(find_device(self.device))
-        found = extract_in_parts(network, k=self.top_k, search=search, progress=tell, executor=executor)
+        found = extract_in_parts(network, k=self.top_k, search=search, progress=report, executor=executor)
         back = np.append(items, -1).astype(np.int32)
         antecedents = back[found.antecedents]
         if (np.diff(columns) < 0).any():

@@ -71,10 +71,10 @@ def search_on_device(
 
     Examples:
         >>> from thence.tables.bitmaps.bits import pack_codes
-        >>> from thence.search.exact.search import mine_exact
+        >>> from thence.search.exact.search import SearchInput, mine_exact
         >>> bitmaps, present = pack_codes([[0, 0], [0, 0], [1, 0], [1, 1]], cardinalities=[2, 2])
-        >>> on = {"feature_of_item": [0, 0, 1, 1], "n_rows": 4, "min_support": 0.25, "device": torch.device("cpu")}
-        >>> for block in mine_exact(bitmaps, **on):
+        >>> given = SearchInput.of(bitmaps, feature_of_item=[0, 0, 1, 1], n_rows=4, min_support=0.25)
+        >>> for block in mine_exact(given, device=torch.device("cpu")):
         ...     for left, right, counts in zip(block.antecedents, block.consequents, block.counts, strict=True):
         ...         print(left.tolist(), int(right), counts.tolist())
         [0, -1] 2 [4, 2, 3, 2]

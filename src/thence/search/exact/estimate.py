@@ -203,12 +203,13 @@ def require_room(table: TransactionTable, miner: Exact) -> None:
     )
 
 
-def search_input(miner: Exact, block: Block) -> dict[str, Any]:
-    """Return what ``mine_exact`` needs to know of a block.
+def search_input(miner: Exact, block: Block, max_antecedents: int) -> SearchInput:
+    """Return what the exact miner searches in a block.
 
     Args:
         miner: The miner, which decides which items are allowed on which side of a rule.
         block: A block of a discretized table.
+        max_antecedents: The largest number of antecedent items.
 
     Raises:
         MiningError: If the bitmaps of the block need too much memory.
@@ -223,14 +224,17 @@ def search_input(miner: Exact, block: Block) -> dict[str, Any]:
         block, antecedent=miner.antecedent, consequent=miner.consequent, context_consequents=miner.context_consequents
     )
     bitmaps, present, n_rows = block.bank.flat()
-    return {
-        "bitmaps": bitmaps,
-        "feature_of_item": block.column_of_item,
-        "n_rows": n_rows,
-        "antecedent_ok": left,
-        "consequent_ok": right,
-        "present": None if miner.denominator == "all" else present,
-    }
+    return SearchInput.of(
+        bitmaps,
+        feature_of_item=block.column_of_item,
+        n_rows=n_rows,
+        antecedent_ok=left,
+        consequent_ok=right,
+        present=None if miner.denominator == "all" else present,
+        max_antecedents=max_antecedents,
+        min_support=miner.min_support,
+        min_confidence=miner.min_confidence,
+    )
 
 
 def _supports_from(miner: Exact, *, fixed: bool) -> tuple[Fraction, ...]:
@@ -289,12 +293,7 @@ def _sample_block(
     trivial = trivial_pairs(block)
     keep = None if trivial is None else (lambda left, right: without_trivial(left, right, trivial))
     near = None if miner.near is None else near_columns(miner.near, at, len(block.columns))
-    given = SearchInput.of(
-        **search_input(miner, block),
-        min_support=miner.min_support,
-        min_confidence=miner.min_confidence,
-        max_antecedents=max(lengths),
-    )
+    given = search_input(miner, block, max(lengths))
     problem = given.problem() if near is None else None
     out: dict[int, _Sample] = {}
     for length in lengths:

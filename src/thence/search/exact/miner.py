@@ -226,10 +226,7 @@ class Exact(BaseMiner):
             require_torch(extra="aerial")
             device = find_device(self.device)
         pieces = mine_exact(
-            **search_input(self, block),
-            max_antecedents=self.max_antecedents,
-            min_support=self.min_support,
-            min_confidence=self.min_confidence,
+            search_input(self, block, self.max_antecedents),
             near=None if self.near is None else near_columns(self.near, at, len(block.columns)),
             executor=executor,
             device=device,

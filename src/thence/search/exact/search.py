@@ -163,7 +163,26 @@ class SearchInput:
         min_support: float | str | Fraction = 0.01,
         min_confidence: float | str | Fraction = 0.8,
     ) -> SearchInput:
-        """Check the arguments of ``mine_exact``, which documents them."""
+        """Check what is to be searched.
+
+        Args:
+            bitmaps: One bitmap per item. Items are numbered feature by feature, and the items of a feature exclude each
+                other.
+            feature_of_item: The feature of each item.
+            n_rows: The number of rows.
+            antecedent_ok: For each item, whether it may be in an antecedent. By default every item may.
+            consequent_ok: For each item, whether it may be a consequent. By default every item may.
+            present: One bitmap per feature of the rows in which it is not missing. A rule is then counted over the rows
+                in which all its features are present; without it, over all rows.
+            max_antecedents: The largest number of antecedent items.
+            min_support: The lowest support.
+            min_confidence: The lowest confidence.
+
+        Raises:
+            ConfigError: If a threshold is impossible.
+            InputError: If the arrays do not match each other.
+            MiningError: If there are too many rows.
+        """
         bitmaps = check_bitmaps(bitmaps, n_rows, "bitmaps")
         present = None if present is None else check_bitmaps(present, n_rows, "present")
         n_items = len(bitmaps)
@@ -360,16 +379,8 @@ class Search:
 
 
 def mine_exact(
-    bitmaps: Words,
+    given: SearchInput,
     *,
-    feature_of_item: ArrayLike,
-    n_rows: int,
-    antecedent_ok: ArrayLike | None = None,
-    consequent_ok: ArrayLike | None = None,
-    present: Words | None = None,
-    max_antecedents: int = 2,
-    min_support: float | str | Fraction = 0.01,
-    min_confidence: float | str | Fraction = 0.8,
     near: Neighbours | None = None,
     executor: Executor | None = None,
     device: torch.device | None = None,
@@ -386,17 +397,7 @@ def mine_exact(
     generator.
 
     Args:
-        bitmaps: One bitmap per item. Items are numbered feature by feature, and the items of a feature exclude each
-            other.
-        feature_of_item: The feature of each item.
-        n_rows: The number of rows.
-        antecedent_ok: For each item, whether it may be in an antecedent. By default every item may.
-        consequent_ok: For each item, whether it may be a consequent. By default every item may.
-        present: One bitmap per feature of the rows in which it is not missing. A rule is then counted over the rows in
-            which all its features are present; without it, over all rows.
-        max_antecedents: The largest number of antecedent items.
-        min_support: The lowest support.
-        min_confidence: The lowest confidence.
+        given: What is searched.
         near: The neighbours of each feature, if all features of a rule must be neighbours of each other.
         executor: Where to search; by default, and if it is local, in threads of this process. Bitmaps are sent to each
             machine once, and a task returns at most one rule more than ``max_rules``.
@@ -409,30 +410,18 @@ def mine_exact(
         A generator of blocks of rules.
 
     Raises:
-        ConfigError: If a threshold or limit is impossible.
-        InputError: If the arrays do not match each other.
-        MiningError: If there are too many rows.
+        ConfigError: If a limit is impossible.
 
     Examples:
         >>> from thence.tables.bitmaps.bits import pack_codes
         >>> bitmaps, present = pack_codes([[0, 0], [0, 0], [1, 0], [1, 1]], cardinalities=[2, 2])
-        >>> for block in mine_exact(bitmaps, feature_of_item=[0, 0, 1, 1], n_rows=4, min_support=0.25):
+        >>> given = SearchInput.of(bitmaps, feature_of_item=[0, 0, 1, 1], n_rows=4, min_support=0.25)
+        >>> for block in mine_exact(given):
         ...     for left, right, counts in zip(block.antecedents, block.consequents, block.counts, strict=True):
         ...         print(left.tolist(), int(right), counts.tolist())
         [0, -1] 2 [4, 2, 3, 2]
         [3, -1] 1 [4, 1, 2, 1]
     """
-    given = SearchInput.of(
-        bitmaps,
-        feature_of_item=feature_of_item,
-        n_rows=n_rows,
-        antecedent_ok=antecedent_ok,
-        consequent_ok=consequent_ok,
-        present=present,
-        max_antecedents=max_antecedents,
-        min_support=min_support,
-        min_confidence=min_confidence,
-    )
     if max_rules is not None and max_rules < 0:
         raise ConfigError(f"max_rules must not be negative, got {max_rules}")
     if block_rules < 1:

@@ -123,7 +123,7 @@ def refine(
         progress: Callback that reports progress.
 
     Returns:
-        The refined rules. ``facts["refine"]`` and a note tell how many rules each step left.
+        The refined rules. ``facts["refine"]`` and a note say how many rules each step left.
 
     Raises:
         ConfigError: If a setting is out of range.

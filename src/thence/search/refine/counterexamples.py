@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from thence._base.display.percent import percent
 from thence.errors import ConfigError, MiningError
@@ -20,6 +19,7 @@ from thence.statements.counting.by_place import PlaceCounts, count_by_place, fin
 from thence.statements.counting.recount import counted_on
 from thence.statements.rules.bounds import exact_threshold
 from thence.statements.rules.ruleset import ENOUGH_ROWS, RuleSet
+from thence.tables.bitmaps.bits import Bools
 from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_exceptions", "confidence_bound", "find_exceptions", "judge_places", "list_exceptions"]
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 CHANCE = 0.05
 """How often, at most, chance alone makes some place of a rule a clear exception."""
@@ -69,7 +67,7 @@ def find_exceptions(
 
     Raises:
         ConfigError: If ``min_rows`` or ``min_confidence`` is out of range.
-        MiningError: If no table is at hand, or it cannot count the rules.
+        MiningError: If there is no table, or it cannot count the rules.
 
     Examples:
         >>> import thence as th

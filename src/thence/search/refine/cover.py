@@ -10,7 +10,6 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-import numpy.typing as npt
 
 from thence._base.progress import Progress, silent
 from thence._base.settings.threads import default_threads
@@ -18,6 +17,9 @@ from thence.errors import ConfigError
 from thence.search.refine.encoding import EncodedRules, encode_rules
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bits import (
+    Bools,
+    Indices,
+    Ints,
     Words,
     as_kernel_array,
     ctpop,
@@ -29,10 +31,6 @@ from thence.tables.bitmaps.bits import (
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["smallest_cover"]
-
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 
 def smallest_cover(

@@ -31,14 +31,23 @@ from thence.language.time_names import Tense
 from thence.search.refine.encoding import EncodedRules, encode_rules
 from thence.statements.rules.families import family_keys, is_aggregate
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.bitmaps.bits import Words, as_kernel_array, kernel, run_threads, split_range
+from thence.tables.bitmaps.bits import (
+    Bools,
+    Floats,
+    Indices,
+    Ints,
+    Words,
+    as_kernel_array,
+    kernel,
+    run_threads,
+    split_range,
+)
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["MOST_ALIKE", "digest", "fact_numbers", "information"]
 
 Hashes = npt.NDArray[np.uint64]
-Indices = npt.NDArray[np.int32]
 
 _CHUNK = 1 << 22
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -153,9 +162,6 @@ def _hash_pairs(
                 out[1, rule, embedding] = (two ^ (two >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
 
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int32]
 
 LEAST_INFORMATION = 0.15
@@ -174,7 +180,7 @@ FEW_PLACES = 3
 """A rule that applies in fewer places than this counts less, if its pattern has more of them."""
 FEW_CONTEXTS = 5
 """A rule with a property in its antecedent must apply in this many places: of a few places there is nearly always a
-property that tells them from the others."""
+property that distinguishes them from the others."""
 AGGREGATE_WORTH = 0.25
 """What an aggregate over several sensors counts, since it mostly repeats what holds for each of them."""
 _CACHED_WORDS = 1 << 15  # words of bitmaps that are looked at at a time
@@ -195,17 +201,17 @@ def digest(
 
     Rules whose consequent is nearly always true are left out. Of rules that state the same fact in different patterns
     the shortest sentence stays, and the column ``also_known_as`` lists the others, one per line. A rule that also holds
-    in the other direction is told once, and the column ``both_ways`` says so. The column ``where`` names the places of
-    a lifted rule that applies in one to three of many. The rules that remain are selected greedily by the information
-    about readings that no earlier rule explains, and of rules that consist of the same items one. First comes the best
-    rule about each set of features, then further rules about the same ones.
+    in the other direction is listed once, and the column ``both_ways`` says so. The column ``where`` names the places
+    of a lifted rule that applies in one to three of many. The rules that remain are selected greedily by the
+    information about readings that no earlier rule explains, and of rules that consist of the same items one. First
+    comes the best rule about each set of features, then further rules about the same ones.
 
     Args:
         rules: The rules to select from.
         table: The table that the rules were mined from.
         at_most: Maximum number of rules.
         min_confidence: Minimum confidence of the other direction for ``both_ways``.
-        converses: Whether to tell the other direction at all; ``False`` if only some consequents are of interest.
+        converses: Whether to mention the other direction at all; ``False`` if only some consequents are of interest.
         progress: Callback that reports progress.
 
     Raises:
@@ -247,7 +253,7 @@ def digest(
 
 
 def information(rules: RuleSet) -> Floats:
-    """Return how much each antecedent tells about the consequent, in bits per row in which it holds.
+    """Return how much each antecedent says about the consequent, in bits per row in which it holds.
 
     It is the Kullback–Leibler divergence of the confidence from the base rate, as in the J-measure; 0 for rules whose
     consequent is not more frequent than without the antecedent.
@@ -359,7 +365,7 @@ def _same_facts(rules: RuleSet, parts: list[EncodedRules], both_ways: Bools) -> 
 def _length(rules: RuleSet, number: int) -> tuple[int, int, int, bool, str]:
     """The order of sentences for the same fact: short ones first, and a conclusion about one sensor before others.
 
-    "In its highest fifth" tells which way things go, and comes before a range in between.
+    "In its highest fifth" says which way things go, and comes before a range in between.
     """
     sentence, consequent = rules.rule(number).english, rules.items[rules.consequents[number]]
     items = [rules.items[i] for i in rules.antecedents[number] if i >= 0]
@@ -512,7 +518,7 @@ class _Cells:
     def _names(self, block: Block, column: Column) -> Iterable[object]:
         feature = column.feature
         if is_aggregate(feature):
-            # Total, mean, lowest and highest of the same sensors are told once.
+            # Total, mean, lowest and highest of the same sensors are listed once.
             return [(feature.reads, names[:1]) for names in block.embeddings]
         series = np.broadcast_to(column.series, (block.n_embeddings,)).tolist()
         return [self._digest(column, one) for one in series]
@@ -548,10 +554,10 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
         n, left, right = (int(count) for count in held[rule])
         # "Off if and only if 0" says that it is on if and only if it is not 0.
         complements = [(features[rule], n, n - left, n - right), (features[rule], n, n - right, n - left)]
-        told = next((said[one] for one in complements if one in said), None) if cells.both_ways[rule] else None
-        if told is not None and _length(rules, rule) < _length(rules, found[told][0]):
-            found[told] = (rule, found[told][1])
-        if taken[features[rule]] >= MOST_ALIKE or told is not None or _key(rules, rule) in sets:
+        listed = next((said[one] for one in complements if one in said), None) if cells.both_ways[rule] else None
+        if listed is not None and _length(rules, rule) < _length(rules, found[listed][0]):
+            found[listed] = (rule, found[listed][1])
+        if taken[features[rule]] >= MOST_ALIKE or listed is not None or _key(rules, rule) in sets:
             continue
         gain = cells.new(rule) * float(worth[rule])
         if heap and -gain > heap[0][0]:
@@ -575,14 +581,14 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
 
 
 def _is_new(rule: int, features: Sequence[object], cells: _Cells, about: dict[object, Hashes | None]) -> bool:
-    """Whether no rule of another pattern was told about the same series; what each rule is about is remembered.
+    """Whether no rule of another pattern was listed about the same series; what each rule is about is remembered.
 
     "The pressure of the Node it ends at" of a Link and "the pressure of j" where a Pipe ends at j are the same series.
     """
     if features[rule] not in about:
         own = cells.readings_of(rule)
-        told = [others for others in about.values() if others is not None]
-        common = (len(np.intersect1d(own, one, assume_unique=True)) / min(len(own), len(one)) for one in told)
+        listed = [others for others in about.values() if others is not None]
+        common = (len(np.intersect1d(own, one, assume_unique=True)) / min(len(own), len(one)) for one in listed)
         about[features[rule]] = None if any(share >= SAME_SERIES for share in common) else own
     return about[features[rule]] is not None
 

@@ -14,13 +14,10 @@ import numpy.typing as npt
 from thence.statements.counting.encoding import find_codes, group_by_block, number_items
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bank import Bank
+from thence.tables.bitmaps.bits import Bools, Indices, Ints
 from thence.tables.transactions import Block, TransactionTable
 
 __all__ = ["EncodedRules", "encode_rules", "factorize_rows"]
-
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rules that follow from known rules: they are true, and nobody needs to be told.
+"""Rules that follow from known rules: they are true, and nobody needs to read them.
 
 A rule follows from a known rule if it is given more (one of its items implies each item of the known antecedent) and
 claims less (the known consequent implies its own), wherever it applies: its pattern is that of the known rule or a more
@@ -22,11 +22,9 @@ from thence.language.implication import IsA, implies
 from thence.language.items import Aspect, Feature, Item, Role
 from thence.language.patterns import Link, Pattern
 from thence.statements.rules.ruleset import Rule, RuleSet
+from thence.tables.bitmaps.bits import Bools
 
 __all__ = ["drop_known", "find_known"]
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def drop_known(
     Args:
         rules: The rules.
         known: The known rules, counted on the same data. Those that never applied there are not used. The "vice versa"
-            of a rule that follows from them is not told either.
+            of a rule that follows from them is not mentioned either.
         improvement: A rule whose confidence exceeds that of the known rules by more than this is kept.
         ontology: Classes and relations: a known rule about a class is known of its subclasses.
 
@@ -88,7 +86,7 @@ def find_known(rules: RuleSet, known: RuleSet, *, improvement: float = 0.0, onto
     if not len(rules) or not len(known):
         return out
     is_a = str.__eq__ if ontology is None else ontology.is_a
-    told = rules.measure("confidence")
+    reached = rules.measure("confidence")
     certain = known.measure("confidence")
     own = np.full(len(rules), -1, np.int64) if rules.pattern_of is None else rules.pattern_of
     for at in np.unique(own).tolist():
@@ -100,7 +98,7 @@ def find_known(rules: RuleSet, known: RuleSet, *, improvement: float = 0.0, onto
             for image in _images(known.rule(number), number, pattern, ontology)
         ]
         if images:
-            usable = certain[[image.known for image in images]] >= told[chosen][:, None] - improvement
+            usable = certain[[image.known for image in images]] >= reached[chosen][:, None] - improvement
             out[chosen] = _find_following(rules, chosen, images, usable, is_a)
     return out
 
@@ -109,12 +107,12 @@ def _without_converses(rules: RuleSet, known: RuleSet, improvement: float, ontol
     """Return the rules without the "vice versa" of those whose other direction is known."""
     if "both_ways" not in rules.extras:
         return rules
-    told = np.flatnonzero(np.asarray(rules.extras["both_ways"], bool))
-    if not len(told):
+    both = np.flatnonzero(np.asarray(rules.extras["both_ways"], bool))
+    if not len(both):
         return rules
-    slots = rules.antecedents[told]
+    slots = rules.antecedents[both]
     which, slot = np.nonzero(slots >= 0)
-    own = told[which]
+    own = both[which]
     counts = rules.counts[own]
     turned = replace(
         rules.take(own),
@@ -123,9 +121,9 @@ def _without_converses(rules: RuleSet, known: RuleSet, improvement: float, ontol
         counts=replace(counts, n_antecedent=counts.n_consequent, n_consequent=counts.n_antecedent),
     )
     follows = find_known(turned, known, improvement=improvement, ontology=ontology)
-    left = np.bincount(which, ~follows, minlength=len(told))
+    left = np.bincount(which, ~follows, minlength=len(both))
     both_ways = np.array(rules.extras["both_ways"])
-    both_ways[told[left == 0]] = False
+    both_ways[both[left == 0]] = False
     return replace(rules, extras={**rules.extras, "both_ways": both_ways})
 
 
@@ -149,7 +147,7 @@ def _find_following(
     needs = [[place[item] for item in image.antecedent] for image in images]
     derived = np.zeros((len(chosen), len(images)), bool)
     while True:
-        # What one known rule tells may be what another one needs.
+        # What one known rule states may be what another one needs.
         more = usable & np.stack([met[:, columns].all(axis=1) for columns in needs], axis=1)
         if (more == derived).all():
             break

@@ -29,13 +29,11 @@ from thence.statements.counting.recount import count_rules
 from thence.statements.rules.bounds import exact_threshold
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.bitmaps.bits import helper, kernel
+from thence.tables.bitmaps.bits import Bools, Ints, helper, kernel
 from thence.tables.transactions import Block, Column, TransactionTable
 
 __all__ = ["make_item", "merge_intervals"]
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 # Masks of up to this many bytes are built at once.
 _CHUNK_BYTES = 1 << 26

@@ -26,15 +26,21 @@ from thence.statements.rules.bounds import as_fraction, is_within
 from thence.statements.rules.measures import MEASURES, Counts
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.admissibility import trivial_columns
-from thence.tables.bitmaps.bits import Integer, as_kernel_array, helper, kernel, run_threads, split_range
+from thence.tables.bitmaps.bits import (
+    Bools,
+    Floats,
+    Indices,
+    Integer,
+    Ints,
+    as_kernel_array,
+    helper,
+    kernel,
+    run_threads,
+    split_range,
+)
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["add_simpler", "drop_covered", "drop_mirrored", "drop_trivia", "simplify"]
-
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 def drop_trivia(rules: RuleSet, table: TransactionTable, *, ontology: Ontology | None = None) -> RuleSet:

@@ -4,7 +4,7 @@ The table is built again with finer bins, each bin of the search being a union o
 counted by finer bin. In the antecedent, the range becomes the widest at whose ends the rule still reaches the minimum
 confidence: of all ranges the one in which the rows where the rule holds exceed the share that the minimum confidence
 asks for by most. It may be narrower than the bin where the bin is too wide. In the consequent, the range becomes the
-narrowest that is worth it: the part of the bin about which the antecedent tells most, in bits, and which the rule still
+narrowest that is worth it: the part of the bin about which the antecedent says most, in bits, and which the rule still
 reaches with the minimum confidence.
 
 A range is found on the first two thirds of the time (of rows without times, on two of three rows) and accepted if it is
@@ -31,14 +31,12 @@ from thence.statements.counting.recount import count_rules
 from thence.statements.rules.bounds import exact_threshold, is_within
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.statements.rules.ruleset import ENOUGH_ROWS, Rule, RuleSet
+from thence.tables.bitmaps.bits import Bools, Floats, Ints
 from thence.tables.blocks import Block, Codes, Column
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["cut_for", "sharpen"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 CONFIRMING = 3
 """One of so many frames confirms what the others show."""
@@ -275,7 +273,7 @@ class _Search:
         return replace(tests[at], codes=_mask(column, low, high))
 
     def _narrow(self, tests: Sequence[_Test]) -> _Test | None:
-        """The test of the consequent with the part of its range about which the antecedent tells most."""
+        """The test of the consequent with the part of its range about which the antecedent says most."""
         column = self.block.columns[tests[-1].column]
         run = _run_of(column, tests[-1].codes)
         assert run is not None
@@ -449,7 +447,7 @@ def best_run(merit: Floats, rows: Ints, low: int, high: int, *, last: int) -> tu
 def narrowest_run(
     held: Ints, applied: int, every: Ints, rows: int, low: int, high: int, *, last: int, floor: float
 ) -> tuple[int, int]:
-    """Return the part of a run of codes about which an antecedent tells most, reached with a minimum confidence.
+    """Return the part of a run of codes about which an antecedent says most, reached with a minimum confidence.
 
     A run that begins with the first code keeps its beginning, and one that ends with the last code its end.
 

@@ -20,11 +20,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from thence.errors import ConfigError
 from thence.statements.counting.recount import Spans, count_spans
 from thence.statements.rules.ruleset import RuleSet
+from thence.tables.bitmaps.bits import Floats
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
@@ -48,8 +48,6 @@ _FEWEST_ROWS = 2  # effectively independent, for any bound
 _RARE_FREEDOM = 10.0  # at most, for rare failures: with one or two, Wilson's bound itself is too high in 6 of 100 cases
 
 _FREEDOMS = (*range(1, 21), 24, 30, 40, 60, 100, 200)  # between these, quantiles of Student's t are interpolated
-
-Floats = npt.NDArray[np.float64]
 
 
 def add_confidence_bound(

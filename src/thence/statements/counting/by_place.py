@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from thence.errors import MiningError
 from thence.statements.counting.encoding import encode_blocks, find_countable
 from thence.statements.counting.recount import count_rules
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet
+from thence.tables.bitmaps.bits import Ints
 from thence.tables.bitmaps.place_counts import count_places
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PlaceCounts", "by_site", "count_by_place", "count_sites", "find_lifted", "name_places", "with_site_columns"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from thence.statements.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.bitmaps.bank import Bank
-from thence.tables.bitmaps.bits import Words, popcount, split_range, unpack
+from thence.tables.bitmaps.bits import Indices, Words, popcount, split_range, unpack
 from thence.tables.bitmaps.counts import RuleCounts, count_bitmaps, cover_rows
 from thence.tables.bitmaps.embedding_counts import EmbeddingCounts, count_embeddings
 from thence.tables.bitmaps.span_counts import SpanCounts, count_in_spans
@@ -40,7 +40,6 @@ __all__ = [
     "rule_rows",
 ]
 
-Indices = npt.NDArray[np.int32]
 Table = TransactionTable | FeatureTable
 
 # Maximum size of the bitmaps over frames × embeddings that are written out at once.
@@ -400,7 +399,7 @@ class CoverageOn:
 
 
 def counted_on(rules: RuleSet) -> Table | None:
-    """Return the table that rules were counted on, if it is at hand: rules that were read from a file have none.
+    """Return the table that rules were counted on, if there is one: rules that were read from a file have none.
 
     Args:
         rules: The rules.

@@ -30,7 +30,11 @@ from thence.errors import InputError
 
 __all__ = [
     "SMALL_WORK",
+    "Bools",
+    "Floats",
+    "Indices",
     "Integer",
+    "Ints",
     "Words",
     "and_count",
     "as_kernel_array",
@@ -53,6 +57,10 @@ __all__ = [
 ]
 
 Words = NDArray[np.uint64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int32]
+Ints = NDArray[np.int64]
 Integer = Any  # inside a kernel, Python integers and numpy integers are the same machine integers
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

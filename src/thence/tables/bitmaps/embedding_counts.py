@@ -22,6 +22,7 @@ from thence._base.cluster.executors import Executor, LocalExecutor
 from thence.tables.bitmaps.bank import Bank
 from thence.tables.bitmaps.bits import (
     Integer,
+    Ints,
     Words,
     as_kernel_array,
     common_count,
@@ -43,7 +44,6 @@ __all__ = [
     "sort_rules",
 ]
 
-Ints = npt.NDArray[np.int64]
 
 BLOCK_WORDS = 512
 """Number of words of each bitmap that are counted at once, so that they stay in the cache."""

@@ -13,6 +13,7 @@ from thence._base.settings.threads import default_threads
 from thence.tables.bitmaps.bank import Bank
 from thence.tables.bitmaps.bits import (
     SMALL_WORK,
+    Ints,
     Words,
     as_kernel_array,
     ctpop,
@@ -22,8 +23,6 @@ from thence.tables.bitmaps.bits import (
 )
 
 __all__ = ["count_places"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def count_places(

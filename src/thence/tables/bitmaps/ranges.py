@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thence.tables.bitmaps.bits import Words, as_kernel_array, kernel, n_words, pack_mask
+from thence.tables.bitmaps.bits import Ints, Words, as_kernel_array, kernel, n_words, pack_mask
 from thence.tables.bitmaps.counts import RuleCounts, count_bitmaps, cover_rows
 
 __all__ = ["Ranges", "Ranks", "count_ranges", "cover_ranges", "pack_ranges", "rank_columns"]
 
-Ints = NDArray[np.int64]
 
 # Maximum size of the bitmaps in memory at once.
 _CHUNK_BYTES = 1 << 26

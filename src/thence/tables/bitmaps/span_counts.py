@@ -21,7 +21,9 @@ import numpy.typing as npt
 from thence._base.settings.threads import default_threads
 from thence.tables.bitmaps.bank import Bank
 from thence.tables.bitmaps.bits import (
+    Floats,
     Integer,
+    Ints,
     Words,
     and_count,
     as_kernel_array,
@@ -37,8 +39,6 @@ from thence.tables.bitmaps.intersections import ABSENT, advance, clear, equal
 
 __all__ = ["SpanCounts", "count_in_spans"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _RULES_AT_ONCE = 256  # a thread keeps two counts per rule and span
 _TALLIES = 7

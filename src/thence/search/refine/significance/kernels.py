@@ -10,9 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from thence.tables.bitmaps.bits import Integer, Words, and_count, helper, kernel
+from thence.tables.bitmaps.bits import Bools, Floats, Indices, Integer, Ints, Words, and_count, helper, kernel
 
 __all__ = [
     "TOLERANCE",
@@ -29,10 +28,6 @@ __all__ = [
     "zero_totals",
 ]
 
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 TOLERANCE = 1e-9
 """Relative difference below which two values of the statistic are taken to be equal."""

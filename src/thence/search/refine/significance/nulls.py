@@ -19,13 +19,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from thence.errors import ConfigError, MiningError
-from thence.tables.bitmaps.bits import Words, helper, kernel
+from thence._base.settings.typed import check_settings, setting
+from thence.errors import MiningError
+from thence.tables.bitmaps.bits import Ints, Words, helper, kernel
 from thence.tables.transactions import Block, TransactionTable
 
 __all__ = ["Null", "Permutation", "TimePermutations", "estimate_memory", "require_permutations"]
 
-Ints = npt.NDArray[np.int64]
 
 # Excluding shifts around zero inflates the level by at most their share of all shifts.
 _MAX_GUARD_SHARE = 1 / 100
@@ -147,21 +147,13 @@ class Null:
     """
 
     kind: Literal["shift", "blocks", "rows"] = "shift"
-    draws: int = 199
-    guard: int | None = None
-    period: int | None = None
-    block_frames: int | None = None
+    draws: int = setting(199, least=1)
+    guard: int | None = setting(None, least=0)
+    period: int | None = setting(None, least=1)
+    block_frames: int | None = setting(None, least=1)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("shift", "blocks", "rows"):
-            raise ConfigError(
-                f"null kind must be 'shift', 'blocks' or 'rows', got {self.kind!r}",
-                hint="set kind to 'shift' or 'blocks'",
-            )
-        for name, least in (("draws", 1), ("guard", 0), ("period", 1), ("block_frames", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ConfigError(f"{name} must be at least {least}, got {value!r}")
+        check_settings(self)
 
     def draw(self, table: TransactionTable, *, rng: np.random.Generator) -> TimePermutations:
         """Draw the permutations of every block of a table.

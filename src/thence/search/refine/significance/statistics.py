@@ -31,7 +31,7 @@ from thence.search.refine.significance.kernels import (
 from thence.search.refine.significance.nulls import Permutation
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bank import Bank
-from thence.tables.bitmaps.bits import Words, as_kernel_array, pack_mask, popcount
+from thence.tables.bitmaps.bits import Bools, Floats, Indices, Ints, Words, as_kernel_array, pack_mask, popcount
 from thence.tables.transactions import Block, Column, TransactionTable
 
 __all__ = [
@@ -45,11 +45,6 @@ __all__ = [
     "build_tests",
     "signed_roots",
 ]
-
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 class Tests(Protocol):

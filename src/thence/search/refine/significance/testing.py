@@ -1,21 +1,21 @@
 """Significance tests of rules: p-values that account for autocorrelation and for the size of the search.
 
-Successive frames of a sensor are not independent, so that Fisher's exact test finds almost everything significant. Here
-the consequent is permuted in time against the antecedent (``nulls``), which keeps each series as it is and breaks only
-the association between them; static items are permuted over the places instead, and rows without times one by one. A
-p-value is the share of permutations, the observed data included, with a statistic at least as large as the observed
-one.
+Successive frames of a sensor are not independent, so that Fisher's exact test finds almost everything significant.
+Here the consequent is permuted in time against the antecedent (``nulls``), which keeps each series as it is and breaks
+only the association between them; static items are permuted over the places instead, and rows without times one by
+one. A p-value is the share of permutations, the observed data included, with a statistic at least as large as the
+observed one.
 
-Two series that drift (random walks, trends, a season of which the table sees only one) agree or disagree over the whole
-time by chance, and no shift can tell this from an association. A side of a rule *drifts* if it has far more power at
-the slowest frequencies than at those next to them. If both sides drift, the rule must also hold within spans of time,
-each compared with its own frequencies: there, slow changes of independent series go together about as often as against
-each other.
+Two series that drift (random walks, trends, a season of which the table sees only one) agree or disagree over the
+whole time by chance, and no shift can distinguish this from an association. A side of a rule *drifts* if it has far
+more power at the slowest frequencies than at those next to them. If both sides drift, the rule must also hold within
+spans of time, each compared with its own frequencies: there, slow changes of independent series go together about as
+often as against each other.
 
 Rules are not a random sample: a miner returns the best of a large space, and a search that tests the best of a million
 rules must ask how strong the best of a million is by chance. Adjusted p-values therefore compare each rule with the
-strongest rule of the whole search space (``Family``) under each permutation, not only with the given rules: antecedents
-of all items of a block up to the given length, and every admissible consequent, are counted again.
+strongest rule of the whole search space (``Family``) under each permutation, not only with the given rules:
+antecedents of all items of a block up to the given length, and every admissible consequent, are counted again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ from thence.search.refine.significance.statistics import (
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.admissibility import item_masks, trivial_pairs
 from thence.tables.bitmaps.bits import (
+    Bools,
+    Floats,
+    Indices,
     Integer,
+    Ints,
     Words,
     as_kernel_array,
     ctpop,
@@ -71,10 +75,6 @@ from thence.tables.transactions import Block, TransactionTable
 
 __all__ = ["drift_p_values", "find_drifting", "p_values"]
 
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 # The power at the slowest frequencies is compared with the power at the next ones, up to this many in all.
 _SLOWEST = 3
@@ -101,7 +101,7 @@ class _Cells:
 
     @staticmethod
     def of(n_frames: int) -> _Cells | None:
-        """Cut a number of frames, or return ``None`` if there are too few to tell a drift."""
+        """Cut a number of frames, or return ``None`` if there are too few to show a drift."""
         for count, limit in _LIMITS.items():
             cells = count * _CELLS
             if n_frames >= cells:
@@ -204,7 +204,7 @@ def find_drifting(bank: PreparedBank, sets: Indices) -> Bools:
         sets: Items of each set, padded with −1.
 
     Returns:
-        A flag per set; all false for fewer than 48 frames, which are too few to tell.
+        A flag per set; all false for fewer than 48 frames, which are too few to show it.
     """
     cells = _Cells.of(bank.n_frames)
     if cells is None:
