@@ -20,6 +20,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from thence.errors import ConfigError
 from thence.statements.counting.recount import Spans, count_spans
