@@ -137,7 +137,7 @@ def measure_laws(name: str, system: th.System, readings: WindowedReadings, laws:
             which = physics_of(law)
             if which is None:
                 continue
-            counts = [one for one in law.counts if one.place in unseen and one.later_rows]
+            counts = [one for one in law.by_place if one.place in unseen and one.later_rows]
             rows[which] = replace(
                 rows[which],
                 unseen_places=rows[which].unseen_places + len(counts),

@@ -80,11 +80,14 @@ if TYPE_CHECKING:
     from thence.show.reports.mining import mine as mine
     from thence.show.reports.run_report import RunReport as RunReport
     from thence.show.reports.run_report import report as report
+    from thence.statements.controls.control import Control as Control
     from thence.statements.counting.assurance import add_confidence_bound as add_confidence_bound
     from thence.statements.counting.by_place import by_site as by_site
     from thence.statements.counting.recount import count_rules as count_rules
     from thence.statements.files import read_rules as read_rules
     from thence.statements.files import write_rules as write_rules
+    from thence.statements.findings import Findings as Findings
+    from thence.statements.laws.law import Law as Law
     from thence.statements.rules.ruleset import Ending as Ending
     from thence.statements.rules.ruleset import Rule as Rule
     from thence.statements.rules.ruleset import RuleSet as RuleSet
@@ -141,10 +144,13 @@ _MODULES = MappingProxyType(
         "show.export.stored_rules": ("remove_rules", "store_rules"),
         "show.reports.mining": ("mine",),
         "show.reports.run_report": ("RunReport", "report"),
+        "statements.controls.control": ("Control",),
         "statements.counting.assurance": ("add_confidence_bound",),
         "statements.counting.by_place": ("by_site",),
         "statements.counting.recount": ("count_rules",),
         "statements.files": ("read_rules", "write_rules"),
+        "statements.findings": ("Findings",),
+        "statements.laws.law": ("Law",),
         "statements.rules.ruleset": ("Ending", "Rule", "RuleSet"),
         "tables.discretization": ("Discretizer",),
         "tables.locality": ("within_hops",),

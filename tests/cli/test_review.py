@@ -12,7 +12,6 @@ import pytest
 import thence as th
 from tests.helpers.commands import fail, succeed
 from thence.runs.run import Run, load_run
-from thence.statements.keys import key_of, rule_key
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,7 @@ def verdicts(run: Path) -> dict[str, tuple[str, str]]:
 
 
 def test_rules_are_accepted_rejected_annotated_and_cleared(run: Path, mined: Run) -> None:
-    keys = [rule_key(rule) for rule in mined.rules]
+    keys = [rule.key for rule in mined.rules]
     assert succeed("review", run).startswith("no reviews")
     out = succeed("review", run, "--accept", "1", "--reject", "2,3", "--note", "seen", "--by", "Ann")
     assert f"✓ accepted: seen – 1: {mined.rules.rule(0).english}" in out
@@ -55,10 +54,10 @@ def test_laws_and_the_controls_of_a_sentence_are_reviewed_together(run: Path, mi
     assert mined.laws and mined.controls
     succeed("review", run, "--reject", "law:1", "--accept", "control:1")
     said = verdicts(run)
-    assert said.pop(key_of(mined.laws[0])) == ("rejected", "")
+    assert said.pop(mined.laws[0].key) == ("rejected", "")
     first = mined.controls[0]
     group = [one for one in mined.controls if (one.actuator, one.sensor) == (first.actuator, first.sensor)]
-    assert said == {key_of(one): ("accepted", "") for one in group}
+    assert said == {one.key: ("accepted", "") for one in group}
     shown = succeed("show", run)
     assert shown.index("✗ rejected") < shown.index("Controls") < shown.index("✓ accepted")
 
@@ -67,7 +66,7 @@ def test_what_show_prints_is_what_review_takes(run: Path, mined: Run) -> None:
     told = json.loads(succeed("show", run, "--by", "confidence", "--top", "3", "--json"))["rules"]
     for one in told:
         rule = mined.rules.rule(one["number"] - 1)
-        assert one["english"] == rule.english and one["key"] == rule_key(rule)
+        assert one["english"] == rule.english and one["key"] == rule.key
     last = told[-1]["number"]
     succeed("review", run, "--reject", str(last), "--note", "line\nbreak [bold]")
     shown = succeed("show", run, "--by", "confidence", "--top", "3")

@@ -31,7 +31,7 @@ from thence.runs.reviews import (
     with_reviews,
 )
 from thence.runs.run import Run, find_left_out, load_run
-from thence.statements.keys import key_text, rule_key, rule_keys
+from thence.statements.keys import key_text
 from thence.statements.rules.ruleset import RuleSet
 
 KEY, OTHER = "00000000000000aa", "00000000000000bb"
@@ -211,7 +211,7 @@ def test_a_folder_that_does_not_exist_or_cannot_be_written(tmp_path: Path) -> No
 @settings(deadline=None)
 @given(rule_sets(), st.lists(st.sampled_from(["accepted", "rejected", ""]), min_size=12, max_size=12), st.booleans())
 def test_rules_are_selected_by_their_reviews(rules: RuleSet, verdicts: list[Any], foreign: bool) -> None:
-    keys = [key_text(key) for key in rule_keys(rules)]
+    keys = [key_text(key) for key in rules.keys]
     reviews = {key: Review(verdict, "n") for key, verdict in zip(keys, verdicts, strict=False)}
     by_key = Reviews({**reviews, **({KEY: Review("rejected")} if foreign else {})})
     said = [by_key[key].verdict for key in keys]
@@ -239,11 +239,11 @@ def test_rules_laws_and_controls_of_a_run_are_reviewed(run: Run) -> None:
     run.review(run.rules.rule(0), "accepted")
     run.review(run.laws[0], "accepted", by="Ann")
     run.review(run.controls[0], "rejected")
-    run.review(rule_key(run.rules.rule(1)), "rejected")
+    run.review(run.rules.rule(1).key, "rejected")
     back = load_run(run.path or "")
     assert repr(back.reviews) == "Reviews(2 accepted, 2 rejected)"
-    assert back.reviews[rule_key(run.rules.rule(1))].note == "a coincidence"
-    assert back.reviews[rule_key(run.rules.rule(1))].sentence == run.rules.rule(1).english
+    assert back.reviews[run.rules.rule(1).key].note == "a coincidence"
+    assert back.reviews[run.rules.rule(1).key].sentence == run.rules.rule(1).english
     kept = back.reviewed_rules()
     assert list(kept) == [run.rules.rule(at) for at in range(len(run.rules)) if at != 1]
     assert kept.extras["review"].tolist()[:2] == ["accepted", ""]
@@ -280,7 +280,7 @@ def test_a_copy_of_a_run_has_its_reviews_and_the_later_one_counts(run: Run, tmp_
     run.review(0, "rejected", "first")
     copy = load_run(run.path or "").save(tmp_path / "copy")
     assert dict(copy.reviews) == dict(run.reviews)
-    key = rule_key(run.rules.rule(0))
+    key = run.rules.rule(0).key
     later = Review("accepted", "later", "9999-01-01T00:00:00+00:00")
     save_reviews(copy.path or "", {key: later})
     merged = load_run(run.path or "").save(copy.path or "", force=True)

@@ -31,7 +31,7 @@ from thence.errors import quote
 from thence.lab.experiments import tables
 from thence.runs.reviews import Review, Reviews, with_reviews
 from thence.show.export import graph_rdf, shacl, sparql
-from thence.statements.keys import key_text, rule_keys
+from thence.statements.keys import key_text
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b]")
 SETTINGS: dict[str, Any] = {"windows": "1h", "bins": 2, "max_antecedents": 1, "min_confidence": 0.9, "progress": "off"}
@@ -99,7 +99,7 @@ def begins_a_formula(text: str) -> bool:
 def test_no_text_in_a_csv_is_a_formula(tmp_path: Path) -> None:
     """Names could not begin a formula, but notes of reviews could: they were written as they are."""
     toy = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", refine=None)
-    notes = zip(rule_keys(toy.rules), [*FORMULAS, "-1.5"], strict=False)
+    notes = zip(toy.rules.keys, [*FORMULAS, "-1.5"], strict=False)
     reviews = Reviews({key_text(key): Review("accepted", note) for key, note in notes})
     extras = {"=1+1": np.array(["@SUM(A1)"] * len(toy.rules), object)}
     rules = with_reviews(replace(toy.rules, extras={**toy.rules.extras, **extras}), reviews)

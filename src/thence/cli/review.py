@@ -123,14 +123,13 @@ def _tell_family(run: Run, asked: dict[str, list[str]], *, quiet: bool) -> None:
 def _listed(run: Run) -> list[dict[str, Any]]:
     """All reviews of a run: those of its rules, laws and controls in their order, then those of others."""
     from thence.statements.controls.sentences import group_controls
-    from thence.statements.keys import key_of
 
     reviews = run.reviews
-    numbers = {key_of(run.rules.rule(at)): str(at + 1) for at in reviews.at(run.rules)}
-    numbers |= {key_of(law): f"law:{at}" for at, law in enumerate(run.laws or (), start=1)}
+    numbers = {run.rules.rule(at).key: str(at + 1) for at in reviews.at(run.rules)}
+    numbers |= {law.key: f"law:{at}" for at, law in enumerate(run.laws or (), start=1)}
     controls = run.controls or ()
     for at, group in enumerate(group_controls(controls), start=1):
-        numbers |= {key_of(controls[position]): f"control:{at}" for position in group}
+        numbers |= {controls[position].key: f"control:{at}" for position in group}
     ordered = [*(key for key in numbers if key in reviews), *(key for key in reviews if key not in numbers)]
     return [{"number": numbers.get(key), "key": key, **reviews[key].to_dict()} for key in ordered]
 
@@ -152,7 +151,6 @@ def logic_remarks(run: Run) -> dict[str, dict[int, str]]:
         run: The run.
     """
     from thence.statements.controls.sentences import group_controls
-    from thence.statements.keys import key_of
 
     reviews = run.reviews
     laws, controls = run.laws or (), run.controls or ()
@@ -162,7 +160,7 @@ def logic_remarks(run: Run) -> dict[str, dict[int, str]]:
         ("controls", controls, group_controls(controls)),
     ):
         for number, group in enumerate(groups, start=1):
-            found = [reviews[key] for at in group if (key := key_of(part[at])) in reviews]
+            found = [reviews[key] for at in group if (key := part[at].key) in reviews]
             if found:
                 # The controls of one sentence are reviewed together, unless by their keys.
                 out[title][number] = "; ".join(dict.fromkeys(review_text(one.verdict, one.note) for one in found))

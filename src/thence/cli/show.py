@@ -28,14 +28,14 @@ def show(
     from thence.runs.reviews import tell_left_out
     from thence.runs.run import load_run
     from thence.statements.files.rules_json import records
-    from thence.statements.keys import key_text, rule_keys
+    from thence.statements.keys import key_text
 
     loaded = load_run(run)
     rules, numbers, matching, left_out = selection.apply(loaded)
     if as_json:
         told = [
             {"number": number, "key": key_text(key), **record}
-            for number, key, record in zip(numbers, rule_keys(rules), records(rules), strict=True)
+            for number, key, record in zip(numbers, rules.keys, records(rules), strict=True)
         ]
         print_json({"path": str(loaded.path), "summary": loaded.summary, "matching": matching, "rules": told})
         return

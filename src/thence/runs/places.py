@@ -19,7 +19,7 @@ from thence.errors import PatternError, RunError
 from thence.language.patterns import Pattern
 from thence.statements.counting.by_place import PlaceCounts, count_by_place, find_lifted, name_places
 from thence.statements.counting.encoding import find_countable
-from thence.statements.keys import key_text, rule_keys
+from thence.statements.keys import key_text
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.blocks import Block, SiteFrames
 from thence.tables.transactions import TransactionTable
@@ -75,7 +75,7 @@ class Places:
         Args:
             rules: The rules, which may be fewer or more than those that were counted.
         """
-        for number, key in enumerate(map(key_text, rule_keys(rules))):
+        for number, key in enumerate(map(key_text, rules.keys)):
             if key in self.by_key:
                 yield replace(self.by_key[key], rule=number)
 
@@ -124,7 +124,7 @@ def count_run_places(rules: RuleSet, table: TransactionTable) -> Places:
         True
     """
     chosen = rules.take(find_lifted(rules, table))
-    keys = rule_keys(chosen)
+    keys = chosen.keys
     by_key: dict[str, PlaceCounts] = {}
     names: dict[str, tuple[str, ...]] = {}
     for counted in count_by_place(chosen, table):
@@ -169,7 +169,7 @@ def write_places(places: Places, rules: RuleSet, path: Path) -> None:
         path: The file to write.
     """
     shared: dict[str, pl.DataFrame] = {}
-    keys = rule_keys(rules)
+    keys = rules.keys
     parts = []
     for counted in places.of(rules):
         block = counted.block

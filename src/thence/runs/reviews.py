@@ -26,7 +26,7 @@ import numpy.typing as npt
 from thence._base.atomic import new_file
 from thence._base.integrity.checksums import require_seal, seal
 from thence.errors import ConfigError, RunError, nearest
-from thence.statements.keys import is_key, key_text, rule_key, rule_keys
+from thence.statements.keys import is_key, key_text
 from thence.statements.rules.ruleset import RuleSet
 
 if sys.platform != "win32":
@@ -46,7 +46,6 @@ __all__ = [
     "is_used",
     "load_reviews",
     "require_reviewed",
-    "rule_key",
     "save_review",
     "save_reviews",
     "select_reviewed",
@@ -176,7 +175,7 @@ class Reviews(Mapping[str, Review]):
         """
         if not self or not len(rules):
             return {}
-        keys = rule_keys(rules)
+        keys = rules.keys
         found = np.flatnonzero(np.isin(keys, np.array([int(key, 16) for key in self], np.uint64)))
         return {int(number): self[key_text(keys[number])] for number in found}
 
@@ -435,7 +434,7 @@ def select_reviewed(rules: RuleSet, reviews: Reviews, which: str = "not-rejected
     Examples:
         >>> import thence as th
         >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
-        >>> reviews = Reviews({rule_key(rules.rule(0)): Review("rejected")})
+        >>> reviews = Reviews({rules.rule(0).key: Review("rejected")})
         >>> kept = select_reviewed(rules, reviews)
         >>> bool(kept[0]), int(kept.sum()) == len(rules) - 1
         (False, True)

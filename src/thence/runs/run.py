@@ -12,12 +12,12 @@ This module writes and reads run folders; it neither mines nor counts.
 from __future__ import annotations
 
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -37,7 +37,6 @@ from thence.runs.reviews import (
     LOCK,
     REVIEWS,
     LeftOut,
-    Review,
     Reviewed,
     Reviews,
     Verdict,
@@ -55,9 +54,10 @@ from thence.runs.summaries import FORMAT, describe_known, require_same_rules, re
 from thence.search.refine.counterexamples import find_exceptions, list_exceptions
 from thence.statements.controls.control import Control, Controls
 from thence.statements.files import read_rules, write_rules
-from thence.statements.keys import is_key, key_of
+from thence.statements.findings import Findings
 from thence.statements.laws.law import Law, Laws
 from thence.statements.rules.ruleset import Rule, RuleSet
+from thence.statements.schema import finite_json
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -122,6 +122,15 @@ class Run:
     system: System | None = field(default=None, repr=False)
     readings: WindowedReadings | None = field(default=None, repr=False)
     known: RuleSet | None = field(default=None, repr=False)
+
+    @cached_property
+    def findings(self) -> Findings:
+        """The controls, laws and rules as one sequence, in reading order."""
+        return Findings(self.controls or Controls([]), self.laws or Laws(()), self.rules, self._place_frame)
+
+    def _place_frame(self, rules: RuleSet) -> pl.DataFrame | None:
+        found = self.find_places()
+        return None if found is None else found.frame(rules)
 
     @property
     def complete(self) -> bool:
@@ -327,17 +336,13 @@ class Run:
             what = self.rules.rule(int(what))
         if not isinstance(what, (str, Rule, Law, Control)):
             raise ConfigError(f"a rule, a law, a control, a position or a key is needed, got {type(what).__name__}")
-        key = what if isinstance(what, str) else key_of(what)
-        for one in (*(self.laws or ()), *(self.controls or ())):
-            if key_of(one) == key:
-                return key, one.statement if isinstance(one, Law) else one.english
-        at = Reviews({key: Review("")}).at(self.rules) if is_key(key) else {}
-        if not at:
+        found = self.findings.find(what if isinstance(what, str) else what.key)
+        if found is None:
             raise ConfigError(
                 f"the run has no rule, law or control {what if isinstance(what, str) else what.english!r}",
                 hint="run.identify(0) returns the key of the first rule, 'thence show RUN --json' prints all",
             )
-        return key, self.rules.rule(next(iter(at))).english
+        return found.key, found.sentence()
 
     def _require_rule(self, rule: Any) -> None:
         if isinstance(rule, bool) or not 0 <= rule < len(self.rules):
@@ -347,8 +352,7 @@ class Run:
         """Say what became of the reviews of a run that is replaced."""
         if not reviews or not target.is_dir():
             return []
-        logic = {key_of(one) for one in (*(self.laws or ()), *(self.controls or ()))}
-        found = {key_of(self.rules.rule(number)) for number in reviews.at(self.rules)} | (logic & set(reviews))
+        found = [key for key in reviews if self.findings.find(key) is not None]
         count = f"{len(reviews):,} review{'' if len(reviews) == 1 else 's'}"
         apply = "applies" if len(found) == 1 else "apply"
         return [f"{count} of the run that was replaced kept; {len(found):,} of them {apply} to this run"]
@@ -416,7 +420,7 @@ def find_left_out(run: Run, reviewed: str = "not-rejected", *, rules: bool = Tru
     positions = np.flatnonzero(~select_reviewed(run.rules, reviews, reviewed)).tolist() if rules else []
     parts: tuple[Sequence[Law | Control], ...] = (run.laws or (), run.controls or ())
     laws, controls = (
-        [at for at, one in enumerate(part) if not is_used(reviews.get(key_of(one)), reviewed)] for part in parts
+        [at for at, one in enumerate(part) if not is_used(reviews.get(one.key), reviewed)] for part in parts
     )
     named = (("rule", positions), ("law", laws), ("control", controls))
     notes = tuple(tell_left_out(len(found), noun, reviewed) for noun, found in named if found)
@@ -558,17 +562,8 @@ def _require_whole(folder: Path) -> None:
 
 
 def _write_json(path: Path, data: Mapping[str, Any]) -> None:
-    text = json.dumps(_finite(data), ensure_ascii=False, indent=2, allow_nan=False)
+    text = json.dumps(finite_json(data), ensure_ascii=False, indent=2, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN; null is written instead and reads back as missing."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(inner) for key, inner in value.items()}
-    return [_finite(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _read_json(files: CheckedFolder, name: str) -> dict[str, Any]:

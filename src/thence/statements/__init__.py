@@ -1,1 +1,1 @@
-"""What can be found: rules, laws and controls, their counts, keys and files."""
+"""The statements of a run as one thing: findings, their search, their schema, and the data to check them on."""

@@ -18,7 +18,6 @@ from thence.data.graph.system import System
 from thence.data.readings.windows import window
 from thence.errors import ConfigError, InputError, RunError
 from thence.runs.reviews import Review, Reviews
-from thence.statements.keys import law_key, rule_key
 
 LEAK = (2, 480, 959, 3.0)  # from day 10 to day 20
 
@@ -238,10 +237,10 @@ def test_what_was_rejected_in_a_review_is_not_learned() -> None:
     fitted = Detector(ranges=False).fit(data)
     rules, laws, _ = fitted._known.checks
     assert len(rules.rules) > 1 and len(laws.laws)
-    rejected = {rule_key(rules.rules.rule(0)): Review("rejected"), law_key(laws.laws[0]): Review("rejected")}
+    rejected = {rules.rules.rule(0).key: Review("rejected"), laws.laws[0].key: Review("rejected")}
     without = Detector(ranges=False).fit(data, reviews=Reviews(rejected))
     assert rules.rules.rule(0) not in set(without._known.checks[0].rules)
-    assert law_key(laws.laws[0]) not in {law_key(law) for law in without._known.checks[1].laws}
+    assert laws.laws[0].key not in {law.key for law in without._known.checks[1].laws}
     assert any(note.startswith("1 law is left out, rejected in a review") for note in without.notes)
     same = Detector(ranges=False).fit(data, reviews=Reviews(rejected), reviewed="all")
     assert same.describe() == fitted.describe() and same.notes == fitted.notes

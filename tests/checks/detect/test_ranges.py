@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.checks.detect.ranges import Ranges, check_ranges, fit_ranges
+from thence.checks.detect.ranges import fit_ranges
+from thence.statements.ranges import Ranges, check_ranges
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.8, 1.0))

@@ -48,7 +48,7 @@ def test_the_balance_of_junctions_is_told_once(plant: Laws) -> None:
 def test_the_level_of_a_tank_changes_with_its_inflow(plant: Laws) -> None:
     (law,) = forms(plant)["proportional"]
     assert law.left[0][1].change and law.left[0][1].name == "level"
-    (counts,) = law.counts
+    (counts,) = law.by_place
     assert counts.place == "T" and counts.factor == pytest.approx(1 / 500, rel=0.01)
     assert law.share == 1.0
     assert "m/h per m³/h times the flow of the Pipe that ends there" in law.statement
@@ -57,7 +57,7 @@ def test_the_level_of_a_tank_changes_with_its_inflow(plant: Laws) -> None:
 def test_water_flows_from_the_higher_head_to_the_lower(plant: Laws) -> None:
     (law,) = forms(plant)["sign"]
     assert [term.plus for term in law.terms] == ["", "elevation", "elevation"]
-    assert law.share >= 0.999 and law.rows + law.apart == sum(one.rows + one.apart for one in law.counts)
+    assert law.share >= 0.999 and law.rows + law.apart == sum(one.rows + one.apart for one in law.by_place)
     assert "its flow is positive where the pressure plus elevation of the Node it starts at is" in law.statement
 
 

@@ -19,7 +19,6 @@ from tests.show.explorer.conftest import ALERT, TOKEN, Client
 from thence.errors import ConfigError
 from thence.show.explorer.app import create_app
 from thence.show.explorer.state import State
-from thence.statements.keys import rule_keys
 
 
 def test_what_is_open(client: Client) -> None:
@@ -363,7 +362,7 @@ def test_deep_bodies_are_refused(client: Client) -> None:
 
 def test_keys_of_the_rows_are_those_of_the_rules(client: Client, runs: list[th.Run]) -> None:
     rows = client.get("/api/runs/2/rules?limit=10").json()["rules"]
-    keys = rule_keys(runs[2].rules)
+    keys = runs[2].rules.keys
     assert [int(row["key"], 16) for row in rows] == [int(keys[row["id"]]) for row in rows]
 
 

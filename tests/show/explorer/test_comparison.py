@@ -6,13 +6,12 @@ from hypothesis import given
 
 from tests.helpers.rule_sets import rule_sets
 from thence.show.explorer.comparison import compare_rules
-from thence.statements.keys import rule_keys
 from thence.statements.rules.ruleset import RuleSet
 
 
 @given(rule_sets(), rule_sets())
 def test_it_agrees_with_sets_of_rules(a: RuleSet, b: RuleSet) -> None:
-    found = compare_rules(a, b, keys=(rule_keys(a), rule_keys(b)))
+    found = compare_rules(a, b)
     first_a, first_b = a._first_positions, b._first_positions
     assert found.gained.tolist() == sorted(first_b[rule] for rule in set(b) - set(a))
     assert found.lost.tolist() == sorted(first_a[rule] for rule in set(a) - set(b))

@@ -13,7 +13,6 @@ from tests.helpers.commands import fail, succeed
 from tests.helpers.graph_servers import PASSWORD, BoltProcess
 from thence.language.items import Aspect, Feature, Item, Role
 from thence.show.export.bolt_rules import subjects_of
-from thence.statements.keys import rule_key
 
 LINKS = (
     "MATCH (r:ThenceRule)-[s:SPEAKS_OF]->(n) RETURN r.run AS run, r.key AS key, s.side AS side, n.id AS id, "
@@ -41,12 +40,12 @@ def test_rules_are_stored_once_and_removed(server: BoltProcess, url: str, tmp_pa
     stored = th.store_rules(named, url)
     assert (stored.run, stored.rules, stored.missing) == ("named", len(named.rules), ())
     rows = [row["rule"] for row in server.run("stored", RULES)]
-    assert [row["key"] for row in rows] == [rule_key(rule) for rule in named.rules]
+    assert [row["key"] for row in rows] == [rule.key for rule in named.rules]
     assert [row["sentence"] for row in rows] == [rule.english for rule in named.rules]
     assert [row["confidence"] for row in rows] == named.rules.measure("confidence").tolist()
     links = server.run("stored", LINKS)
     expected = {
-        (rule_key(rule), side, item.feature.place)
+        (rule.key, side, item.feature.place)
         for rule in named.rules
         for side, items in (("if", rule.antecedent), ("then", (rule.consequent,)))
         for item in items

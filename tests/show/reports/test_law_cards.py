@@ -38,7 +38,7 @@ def test_history_and_places_are_the_counts_of_the_law(run: Run) -> None:
         assert sum(card["history"]["applied"]) == law.rows
         assert sum(card["history"]["held"]) == law.held
         assert card["n_places"] == law.places
-        by_name = {one.place: one for one in law.counts}
+        by_name = {one.place: one for one in law.by_place}
         for one in card["places"]:
             assert (one["rows"], one["held"]) == (by_name[one["name"]].rows, by_name[one["name"]].held)
             assert one["exception"] == (by_name[one["name"]] in law.exceptions)

@@ -15,7 +15,6 @@ from thence.runs.run import Run
 from thence.show.reports.facts import _rule_facts, choose_facts, figures_of_rule
 from thence.show.reports.matrix import build_matrix
 from thence.show.reports.rows import control_rows, law_rows, rule_rows, shown_together
-from thence.statements.keys import control_key, law_key, rule_key
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 
@@ -36,7 +35,7 @@ def test_rows_say_what_rules_say(digest: Run) -> None:
     rows = rule_rows(rules, range(len(rules)))
     assert [row["sentence"] for row in rows] == [rule.english for rule in rules]
     assert [row["formal"] for row in rows] == [str(rule) for rule in rules]
-    assert [row["key"] for row in rows] == [rule_key(rule) for rule in rules]
+    assert [row["key"] for row in rows] == [rule.key for rule in rules]
     confidence = rules.measure("confidence")
     for at, row in enumerate(rows):
         assert row["n_both"] == int(rules.counts.n_both[at])
@@ -59,7 +58,7 @@ def test_rules_that_are_shown_together_name_each_other(water: Run) -> None:
 
 def test_rows_in_any_order_and_a_review(digest: Run) -> None:
     rules = digest.rules
-    key = rule_key(rules.rule(1))
+    key = rules.rule(1).key
     rows = rule_rows(rules, [1, 0], reviews={key: Review("rejected", "<b>no</b>")})
     assert [row["id"] for row in rows] == [1, 0]
     assert rows[0]["review"] == {"verdict": "rejected", "note": "<b>no</b>"}
@@ -96,8 +95,7 @@ def test_laws_and_controls(water: Run) -> None:
     controls = control_rows(water.controls or ())
     assert [row["sentence"] for row in controls] == [control.english for control in water.controls or ()]
     assert [row["key"] for row in (*laws, *controls)] == [
-        *map(law_key, water.laws or ()),
-        *map(control_key, water.controls or ()),
+        one.key for one in (*(water.laws or ()), *(water.controls or ()))
     ]
     said = {laws[0]["key"]: Review("accepted", "seen"), controls[0]["key"]: Review("rejected")}
     assert law_rows(water.laws or (), reviews=said)[0]["review"] == {"verdict": "accepted", "note": "seen"}
@@ -162,9 +160,9 @@ def test_what_a_law_says_of_a_state_is_not_said_by_a_rule_again(digest: Run) -> 
 def test_what_was_rejected_is_no_fact(water: Run) -> None:
     facts = choose_facts(water)
     keys = {
-        "law": [law_key(law) for law in water.laws or ()],
-        "control": [control_key(control) for control in water.controls or ()],
-        "rule": [rule_key(rule) for rule in water.rules],
+        "law": [law.key for law in water.laws or ()],
+        "control": [control.key for control in water.controls or ()],
+        "rule": [rule.key for rule in water.rules],
     }
     first = {kind: next(fact for fact in facts if fact["kind"] == kind) for kind in keys}
     said = {keys[kind][fact["id"]]: Review("rejected") for kind, fact in first.items()}

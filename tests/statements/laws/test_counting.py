@@ -81,7 +81,7 @@ def test_counts_equal_loops_over_places_and_frames(seed: int, gaps: float, band:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(places_module, "_BLOCK", block)
         counted = count_law(law, readings, system)
-    assert {one.place: (one.rows, one.held) for one in counted.counts} == by_hand(law, readings, system)
+    assert {one.place: (one.rows, one.held) for one in counted.by_place} == by_hand(law, readings, system)
 
 
 @pytest.mark.parametrize("cells", [1, 1_000, 4_000_000])
@@ -100,7 +100,7 @@ def test_where_readings_lie_changes_nothing(cells: int, monkeypatch: pytest.Monk
 def test_later_rows_are_those_after_the_first_part() -> None:
     system = network(count=4, frames=50)
     counted = count_law(BALANCE, window(system.sensors), system, fit_share=0.8)
-    assert {one.later_rows for one in counted.counts} == {10}
+    assert {one.later_rows for one in counted.by_place} == {10}
     assert counted.rows == 50 * counted.places
 
 
@@ -109,13 +109,13 @@ def test_a_total_with_an_unmeasured_pipe_is_not_known() -> None:
     fewer = system.select([id for id in system.sensors.ids if id != "flow_P02"])
     counted = count_law(BALANCE, window(fewer.sensors), fewer)
     whole = count_law(BALANCE, window(system.sensors), system)
-    assert {one.place for one in whole.counts} - {one.place for one in counted.counts} == {"J01", "J02"}
+    assert {one.place for one in whole.by_place} - {one.place for one in counted.by_place} == {"J01", "J02"}
 
 
 def test_a_system_without_the_classes_of_a_law_gets_no_rows() -> None:
     system = system_of({"R": ("Tank", {})}, [], {"level_R": np.arange(10.0)})
     counted = count_law(BALANCE, window(system.sensors), system)
-    assert counted.rows == 0 and counted.counts == () and counted.later_bound is None
+    assert counted.rows == 0 and counted.by_place == () and counted.later_bound is None
     assert math.isnan(counted.share)
 
 
@@ -133,9 +133,9 @@ def test_a_factor_of_a_place_is_kept_and_that_of_another_is_fitted() -> None:
     (law,) = (law for law in search_laws(window(known.sensors), known) if law.form == "proportional")
     again = count_law(law, window(known.sensors), known)
     assert again == law
-    strange = replace(law, counts=tuple(replace(one, place="elsewhere") for one in law.counts))
+    strange = replace(law, by_place=tuple(replace(one, place="elsewhere") for one in law.by_place))
     fitted = count_law(strange, window(known.sensors), known)
-    assert fitted.counts[0].factor == pytest.approx(law.counts[0].factor)
+    assert fitted.by_place[0].factor == pytest.approx(law.by_place[0].factor)
 
 
 def test_several_systems_are_counted_side_by_side() -> None:
@@ -145,8 +145,8 @@ def test_several_systems_are_counted_side_by_side() -> None:
     alone = {s.name: count_law(BALANCE, window(s.sensors), s) for s in (first, second)}
     assert counted.rows == alone["a"].rows + alone["b"].rows
     assert counted.held == alone["a"].held + alone["b"].held
-    assert sum(one.later_rows for one in counted.counts) == sum(
-        one.later_rows for law in alone.values() for one in law.counts
+    assert sum(one.later_rows for one in counted.by_place) == sum(
+        one.later_rows for law in alone.values() for one in law.by_place
     )
 
 
@@ -182,7 +182,7 @@ def test_states_and_properties_restrict_rows_and_places() -> None:
     closed = count_law(replace(law, condition=Condition("state", "status", "closed")), readings, system)
     assert (closed.rows, closed.held) == (4, 2)
     old = count_law(replace(law, condition=Condition("property", "old", "true")), readings, system)
-    assert [one.place for one in old.counts] == ["P"] and old.rows == 4
+    assert [one.place for one in old.by_place] == ["P"] and old.rows == 4
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8))

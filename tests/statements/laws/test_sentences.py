@@ -24,7 +24,7 @@ LINK = (
     "(p:Pipe), (f:flow)-[in]->(p) | `Nodes it starts at`: -[starts_at]->(Node).pressure "
     "| `Nodes it ends at`: -[ends_at]->(Node).pressure"
 )
-BALANCE = Law("equal", STAR, ((1, DEMAND),), ((1, IN), (-1, OUT)), Band(0.6), counts=PLACES)
+BALANCE = Law("equal", STAR, ((1, DEMAND),), ((1, IN), (-1, OUT)), Band(0.6), by_place=PLACES)
 
 
 def head(end: str, plus: str = "elevation") -> Term:
@@ -54,21 +54,21 @@ def test_exceptions_are_named() -> None:
     broken = (*PLACES, *(PlaceCounts(f"Junction {k}", 100, k, 40, 0) for k in range(3, 8)))
     assert (
         "; 2 of 7 places; not at Junction 3 (3 %), Junction 4 (4 %), Junction 5 (5 %) and 2 more)"
-        in replace(BALANCE, counts=broken).english
+        in replace(BALANCE, by_place=broken).english
     )
 
 
 def test_one_place_is_named() -> None:
-    assert replace(BALANCE, counts=PLACES[:1]).statement.startswith("for Junction 1 (one place): its demand")
+    assert replace(BALANCE, by_place=PLACES[:1]).statement.startswith("for Junction 1 (one place): its demand")
 
 
 def test_a_sign_says_where_and_beyond_what() -> None:
-    law = Law("sign", LINK, ((1, FLOW),), ((1, head("start")), (-1, head("end"))), Band(0.02), counts=PLACES)
+    law = Law("sign", LINK, ((1, FLOW),), ((1, head("start")), (-1, head("end"))), Band(0.02), by_place=PLACES)
     assert law.statement == (
         "for every Pipe: its flow is positive where the pressure plus elevation of the Node it starts at is more than "
         "0.02 m above that of the Node it ends at, negative where it is below"
     )
-    apart = replace(law, counts=(replace(PLACES[0], apart=7),))
+    apart = replace(law, by_place=(replace(PLACES[0], apart=7),))
     assert "7 rows with a value near 0 counted apart" in apart.english
 
 
@@ -85,13 +85,13 @@ def test_a_sign_says_where_and_beyond_what() -> None:
 def test_a_proportion_tells_its_factors(factor: float | None, text: str) -> None:
     level = Term("reading", "level", unit="m", change=True)
     counts = tuple(replace(one, factor=0.001 + 0.002 * at) for at, one in enumerate(PLACES))
-    law = Law("proportional", STAR, ((1, level),), ((1, IN),), Band(0.01), factor=factor, counts=counts)
+    law = Law("proportional", STAR, ((1, level),), ((1, IN),), Band(0.01), factor=factor, by_place=counts)
     assert f"the change of its level per hour {text}" in law.statement
     assert law.statement.endswith("(as read in this window, in the next, or between), within ± 0.01 m/h")
 
 
 def test_bounds_and_conditions() -> None:
-    flow = Law("at_least", "(p:Pipe), (f:flow)-[in]->(p)", ((1, FLOW),), band=Band(0.001), counts=PLACES)
+    flow = Law("at_least", "(p:Pipe), (f:flow)-[in]->(p)", ((1, FLOW),), band=Band(0.001), by_place=PLACES)
     assert flow.statement == "for every Pipe: its flow is never negative (by more than 0.001 m³/h)"
     valve = replace(flow, condition=Condition("property", "check_valve", "true"), band=Band(0.0))
     assert valve.statement == "for every Pipe with check valve true: its flow is never negative"

@@ -121,7 +121,7 @@ def apply_laws(laws: Laws, readings: WindowedReadings, system: System, *, same_s
 
 def _without_places(law: Law) -> Law:
     """The law without what was found at places, which another system may name alike."""
-    return replace(law, counts=())
+    return replace(law, by_place=())
 
 
 @dataclass(frozen=True, eq=False)

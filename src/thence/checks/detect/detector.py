@@ -34,7 +34,6 @@ from thence.runs.preparation import window_readings, window_text
 from thence.runs.reviews import Reviewed, Reviews, is_used, require_reviewed, select_reviewed, tell_left_out
 from thence.search.base import BaseMiner
 from thence.search.laws.search import search_laws
-from thence.statements.keys import law_key
 from thence.statements.laws.law import Laws
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.later import read_alike
@@ -69,7 +68,7 @@ class _Judge:
 
     def laws(self, laws: Laws, notes: list[str]) -> Laws:
         """The laws that are used; a note says how many are not."""
-        kept = tuple(law for law in laws if is_used(self.reviews.get(law_key(law)), self.reviewed))
+        kept = tuple(law for law in laws if is_used(self.reviews.get(law.key), self.reviewed))
         if len(kept) < len(laws):
             notes.append(tell_left_out(len(laws) - len(kept), "law", self.reviewed))
         return replace(laws, laws=kept)

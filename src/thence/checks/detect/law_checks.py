@@ -11,15 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, tell_change
-from thence.data.graph.discovery import Carriers
-from thence.data.graph.matching import GraphIndex
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
-from thence.errors import PatternError
-from thence.language.patterns import Pattern
-from thence.statements.laws.counting import check_rows, residuals, row_sizes
+from thence.statements.laws.counting import carriers_of, check_rows, known_places, residuals, row_sizes
 from thence.statements.laws.law import Law, Laws, PlaceCounts
-from thence.statements.laws.places import Clock, Places
+from thence.statements.laws.places import Places
 
 __all__ = ["LawChecks"]
 
@@ -45,7 +41,7 @@ class LawChecks:
         out = []
         for number, places, factors in self._at_places(readings, system):
             law = self.laws[number]
-            kept = {one.place: one for one in law.counts if one.rows and one.share >= law.min_confidence}
+            kept = {one.place: one for one in law.by_place if one.rows and one.share >= law.min_confidence}
             rows, held = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
             for frames in places.blocks():
                 _, applies, holds = check_rows(law, places, frames, factors)
@@ -57,7 +53,7 @@ class LawChecks:
                 if id in kept and n and n - k <= most * n
             )
             if counts:
-                out.append(replace(law, counts=counts))
+                out.append(replace(law, by_place=counts))
         return LawChecks(Laws(tuple(out)))
 
     def _at_places(
@@ -66,25 +62,11 @@ class LawChecks:
         """Yield each law that can be checked with the places that it is known at, and its factors there."""
         if not len(self.laws) or system.graph is None:
             return
-        graph, binding = system.require_graph()
-        index, clock = GraphIndex(graph, system.ontology), Clock.of(readings, 0.0)
-        kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
-        patterns = [Pattern.parse(law.pattern) for law in self.laws]
-        carriers = Carriers.of(index, kind_of, dict(binding), patterns=patterns)
-        for number, (law, pattern) in enumerate(zip(self.laws, patterns, strict=True)):
-            known = {one.place: one for one in law.counts}
-            try:
-                places = Places.of(carriers.with_known_kinds(pattern), readings, carriers, clock)
-                places = places.take(places.has_all(law.left, law.right))
-            except PatternError:
-                continue
-            places = places.take(np.array([id in known for id in places.ids], bool))
-            factors = None
-            if law.form == "proportional":
-                own = [law.factor if law.factor is not None else known[id].factor for id in places.ids]
-                factors = np.array([math.nan if one is None else one for one in own], np.float64)
-            if len(places):
-                yield number, places, factors
+        carriers = carriers_of(self.laws, readings, system)
+        for number, law in enumerate(self.laws):
+            found = known_places(law, readings, carriers)
+            if found is not None and len(found[0]):
+                yield number, *found
 
     def tally(self, readings: WindowedReadings, system: System) -> Tally:
         """Return the evidence of all frames, by law and place.
@@ -109,7 +91,7 @@ class LawChecks:
 
     @staticmethod
     def _weight(law: Law, place: str) -> float:
-        one = next(one for one in law.counts if one.place == place)
+        one = next(one for one in law.by_place if one.place == place)
         return -math.log((one.rows - one.held + 0.5) / (one.rows + 1))
 
     def broken_at(self, readings: WindowedReadings, system: System, frame: int) -> list[Broken]:
@@ -128,7 +110,7 @@ class LawChecks:
             for at in np.flatnonzero(applies[0] & ~holds[0]).tolist():
                 place = places.take(np.array([at]))
                 own = None if factors is None else factors[[at]]
-                counts = next(one for one in law.counts if one.place == place.ids[0])
+                counts = next(one for one in law.by_place if one.place == place.ids[0])
                 sensors = sorted(
                     id for _, id in place.sensors_of(law.left, law.right)[0] if not id.startswith("property ")
                 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,11 +11,11 @@ import numpy as np
 
 from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, tell_change
 from thence.checks.detect.paths import path_between
-from thence.checks.detect.ranges import Ranges, check_ranges, fit_ranges
+from thence.checks.detect.ranges import fit_ranges
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
-from thence.language.english import format_rule
-from thence.language.items import Feature, Interval, Item
+from thence.language.items import Feature
+from thence.statements.ranges import Ranges, check_ranges
 
 __all__ = ["RangeChecks"]
 
@@ -27,13 +26,9 @@ class RangeChecks:
 
     Args:
         ranges: The ranges.
-        rows: Held-out rows in which each applied.
-        violated: Rows of these in which each was violated.
     """
 
     ranges: tuple[Ranges, ...]
-    rows: tuple[int, ...] = ()
-    violated: tuple[int, ...] = ()
 
     @staticmethod
     def fit(readings: WindowedReadings, *, bins: int, partners: int) -> RangeChecks:
@@ -59,9 +54,8 @@ class RangeChecks:
             applies, violated = self._check(one, readings)
             n, v = int(applies.sum()), int(violated.sum())
             if n and v <= most * n:
-                kept.append((one, n, v))
-        ranges, rows, broken = zip(*kept, strict=True) if kept else ((), (), ())
-        return replace(self, ranges=ranges, rows=rows, violated=broken)
+                kept.append(replace(one, rows=n, violated=v))
+        return RangeChecks(tuple(kept))
 
     def _check(self, one: Ranges, readings: WindowedReadings) -> tuple[Any, Any]:
         column = {sensor.id: at for at, sensor in enumerate(readings.numeric)}
@@ -76,7 +70,8 @@ class RangeChecks:
         Args:
             number: The number of the ranges.
         """
-        return -math.log((self.violated[number] + 0.5) / (self.rows[number] + 1))
+        one = self.ranges[number]
+        return -math.log((one.violated + 0.5) / (one.rows + 1))
 
     def tally(self, readings: WindowedReadings, system: System, *, ignored: Mapping[str, int] | None = None) -> Tally:
         """Return the evidence of all frames, by sensor.
@@ -113,7 +108,7 @@ class RangeChecks:
         feature = _features(readings, system)
         column = {sensor.id: at for at, sensor in enumerate(readings.numeric)}
         out = []
-        for number, one in enumerate(self.ranges):
+        for one in self.ranges:
             if one.given not in column or one.sensor not in column:
                 continue
             given, own = readings.values[frame, column[one.given]], readings.values[frame, column[one.sensor]]
@@ -121,22 +116,18 @@ class RangeChecks:
                 continue
             at = one.bin_of(float(given))
             low, high = one.low[at], one.high[at]
-            statement = format_rule(
-                [Item.among(feature[one.given], Interval(*_rounded(*one.bounds_of(at))))],
-                Item.among(feature[one.sensor], Interval(*_rounded(low, math.nextafter(high, math.inf)))),
-            )
             unit = feature[one.sensor].unit
             needed = low - own if own < low else high - own
             node = _node_of(one.sensor, system)
             out.append(
                 Broken(
                     "range",
-                    statement,
+                    one.bin_sentence(at, feature),
                     node or one.sensor,
                     readings_at(readings, frame, (one.given, one.sensor)),
                     tell_change(one.sensor, needed, unit),
-                    self.rows[number],
-                    self.violated[number],
+                    one.rows,
+                    one.violated,
                     path_between(system.graph, _node_of(one.given, system), node),
                     Target("range", one.sensor, node),
                 )
@@ -145,11 +136,7 @@ class RangeChecks:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranges and counts, ready for JSON."""
-        return {
-            "ranges": [one.to_dict() for one in self.ranges],
-            "rows": list(self.rows),
-            "violated": list(self.violated),
-        }
+        return {"ranges": [one.to_dict() for one in self.ranges]}
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> RangeChecks:
@@ -158,13 +145,7 @@ class RangeChecks:
         Args:
             record: The fields.
         """
-        ranges = tuple(Ranges.from_dict(one) for one in record["ranges"])
-        rows, violated = (tuple(map(operator.index, record[name])) for name in ("rows", "violated"))
-        if not len(ranges) == len(rows) == len(violated) or any(
-            not 0 <= v <= n for n, v in zip(rows, violated, strict=True)
-        ):
-            raise ValueError("the counts do not suit the ranges")
-        return RangeChecks(ranges, rows, violated)
+        return RangeChecks(tuple(map(Ranges.from_dict, record["ranges"])))
 
 
 def _node_of(sensor: str, system: System) -> str:
@@ -176,12 +157,3 @@ def _features(readings: WindowedReadings, system: System) -> dict[str, Feature]:
         sensor.id: Feature(sensor.id, label=sensor.kind, unit=sensor.unit, place=_node_of(sensor.id, system))
         for sensor in readings.sensors
     }
-
-
-def _rounded(low: float, high: float) -> tuple[float, float]:
-    """Return the ends of a range in as few digits as tell them apart, for a sentence; they are not counted with."""
-    if not math.isfinite(high - low):
-        return tuple(float(f"{end:.5g}") if math.isfinite(end) else end for end in (low, high))  # type: ignore[return-value]
-    digits = 3 - math.floor(math.log10(max(high - low, 1e-12)))
-    rounded = round(low, digits), round(high, digits)
-    return rounded if rounded[0] < rounded[1] else (low, high)

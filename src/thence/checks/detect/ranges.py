@@ -1,21 +1,15 @@
-"""Ranges: in which range a sensor reads while another reads in one of its bins; learned on normal readings.
-
-A range is a family of rules "if x is in this bin, then y is between a and b", one per bin of x, that hold in a stated
-share of the normal time. Plain arrays only; this module knows neither graphs nor windows.
-"""
+"""Fitting of ranges on normal readings. Plain arrays only; this module knows neither graphs nor windows."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ranges", "check_ranges", "fit_ranges"]
+from thence.statements.ranges import Ranges
+
+__all__ = ["fit_ranges"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -23,70 +17,6 @@ Bools = npt.NDArray[np.bool_]
 _CANDIDATES = 20  # sensors that are tried for each sensor, by their rank correlation with it
 _SAMPLE = 2_000  # frames on which rank correlations are computed
 _ROWS_PER_BIN = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Ranges:
-    """The ranges of one sensor, given the bin of another.
-
-    Args:
-        given: Id of the sensor that is given.
-        sensor: Id of the sensor that the ranges are about.
-        edges: Inner edges of the bins of ``given``, increasing.
-        low: Least normal reading in each bin.
-        high: Greatest normal reading in each bin.
-    """
-
-    given: str
-    sensor: str
-    edges: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-
-    def bin_of(self, value: float) -> int:
-        """Return the number of the bin of a reading of the given sensor.
-
-        Args:
-            value: The reading.
-        """
-        return int(np.searchsorted(self.edges, value, side="right"))
-
-    def bounds_of(self, number: int) -> tuple[float, float]:
-        """Return the ends of a bin; the first and the last are open.
-
-        Args:
-            number: The number of the bin.
-        """
-        ends = (-math.inf, *self.edges, math.inf)
-        return ends[number], ends[number + 1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON."""
-        return {name: _listed(getattr(self, name)) for name in ("given", "sensor", "edges", "low", "high")}
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Ranges:
-        """Return the ranges of ``to_dict``.
-
-        Args:
-            record: The fields.
-
-        Raises:
-            ValueError: If the bins are not in order, or a bin has no range.
-        """
-        numbers = {name: tuple(map(float, record[name])) for name in ("edges", "low", "high")}
-        edges, low, high = numbers["edges"], numbers["low"], numbers["high"]
-        if not all(map(math.isfinite, edges)) or any(a >= b for a, b in pairwise(edges)):
-            raise ValueError("the bins of ranges must be finite and increasing")
-        if not len(low) == len(high) == len(edges) + 1:
-            raise ValueError(f"{len(edges) + 1} bins have {len(low)} and {len(high)} ends of ranges")
-        if not all(math.isfinite(a) and math.isfinite(b) and a <= b for a, b in zip(low, high, strict=True)):
-            raise ValueError("a range must be finite, with its low end first")
-        return Ranges(str(record["given"]), str(record["sensor"]), **numbers)
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def fit_ranges(
@@ -165,23 +95,3 @@ def _fit_pair(given: Floats, own: Floats, bins: int, tail: float) -> tuple[float
     ends = np.array([np.quantile(part, (tail, 1 - tail)) for part in parts])
     width = float(np.average(ends[:, 1] - ends[:, 0], weights=[len(part) for part in parts]))
     return width, tuple(edges.tolist()), tuple(ends[:, 0].tolist()), tuple(ends[:, 1].tolist())
-
-
-def check_ranges(ranges: Ranges, given: Floats, own: Floats) -> tuple[Bools, Bools]:
-    """Return in which frames ranges apply, and in which they are violated.
-
-    Args:
-        ranges: The ranges.
-        given: Readings of the given sensor.
-        own: Readings of the sensor that they are about.
-
-    Examples:
-        >>> one = Ranges("a", "b", (10.0,), (0.0, 5.0), (1.0, 6.0))
-        >>> applies, violated = check_ranges(one, np.array([3.0, 30.0, 30.0]), np.array([0.5, 0.5, np.nan]))
-        >>> applies.tolist(), violated.tolist()
-        ([True, True, False], [False, True, False])
-    """
-    applies = ~np.isnan(given) & ~np.isnan(own)
-    codes = np.searchsorted(np.asarray(ranges.edges), np.where(applies, given, 0.0), side="right")
-    low, high = np.asarray(ranges.low)[codes], np.asarray(ranges.high)[codes]
-    return applies, applies & ((own < low) | (own > high))

@@ -17,7 +17,6 @@ from thence._base.display.percent import percent
 from thence.checks.monitor.health import DRIFTED, HOLDS, MISSING, SILENT, Change
 from thence.data.readings.steps import format_duration
 from thence.errors import attempt
-from thence.statements.keys import rule_key
 from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["Alert", "format_time", "tell_change", "tell_violation"]
@@ -177,7 +176,7 @@ def _describe(rule: int, rules: RuleSet) -> dict[str, Any]:
 
     def words() -> dict[str, Any]:
         watched = rules.rule(rule)
-        return {"key": rule_key(watched), "sentence": watched.english}
+        return {"key": watched.key, "sentence": watched.english}
 
     told = attempt("the sentence of a rule", words, lambda why: {"key": "", "sentence": f"could not be worded: {why}"})
     return {"rule": rule + 1, **told}

@@ -70,7 +70,7 @@ class Told:
                 self._add(counted, looseness, places)
 
     def _holds(self, law: Law) -> bool:
-        later = sum(one.later_rows for one in law.counts)
+        later = sum(one.later_rows for one in law.by_place)
         if later < self.settings.min_rows or law.later_bound is None:
             return False
         if law.places_held < (1 - self.settings.max_exceptions) * law.places:
@@ -117,12 +117,12 @@ class Told:
     def _add(self, law: Law, looseness: float, places: Places) -> None:
         """Add a law; a general one with exceptions gives way to that of a class which has none of them."""
         sensors = self._signature(law, places)
-        held = {one.place for one in law.counts} - {one.place for one in law.exceptions}
+        held = {one.place for one in law.by_place} - {one.place for one in law.exceptions}
         dropped = set()
         for at in self._alike(law, sensors):
             other = self.laws[at][0]
             broken = {one.place for one in other.exceptions}
-            if law.exceptions or not {one.place for one in other.counts} - broken <= held:
+            if law.exceptions or not {one.place for one in other.by_place} - broken <= held:
                 return
             dropped.add(at)
         dropped |= {
@@ -148,7 +148,7 @@ def _breaks_in_class(law: Law, places: Places) -> bool:
     """Whether a law fails at all places of a class among several: it is then told of the other classes alone."""
     label_of = dict(zip(places.ids, map(str, places.labels), strict=True))
     broken = Counter(label_of[one.place] for one in law.exceptions)
-    total = Counter(label_of[one.place] for one in law.counts if one.rows)
+    total = Counter(label_of[one.place] for one in law.by_place if one.rows)
     return len(total) > 1 and any(count == total[label] for label, count in broken.items())
 
 

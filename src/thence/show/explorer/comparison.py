@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thence.statements.keys import Keys
 from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["Differences", "compare_rules"]
@@ -36,23 +35,21 @@ class Differences:
     same: int
 
 
-def compare_rules(a: RuleSet, b: RuleSet, *, keys: tuple[Keys, Keys]) -> Differences:
+def compare_rules(a: RuleSet, b: RuleSet) -> Differences:
     """Compare two rule sets. A rule that a set has several times counts once, where it comes first.
 
     Args:
         a: The first set.
         b: The second set.
-        keys: The keys of the rules of each (``thence.statements.keys.rule_keys``).
 
     Examples:
         >>> import thence as th
-        >>> from thence.statements.keys import rule_keys
         >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
-        >>> found = compare_rules(rules, rules[1:], keys=(rule_keys(rules), rule_keys(rules[1:])))
+        >>> found = compare_rules(rules, rules[1:])
         >>> found.gained.tolist(), found.lost.tolist(), len(found.changed), found.same == len(rules) - 1
         ([], [0], 0, True)
     """
-    (known_a, at_a), (known_b, at_b) = (np.unique(own, return_index=True) for own in keys)
+    (known_a, at_a), (known_b, at_b) = (np.unique(own, return_index=True) for own in (a.keys, b.keys))
     at = np.searchsorted(known_b, known_a)
     found = np.zeros(len(known_a), bool)
     inside = at < len(known_b)

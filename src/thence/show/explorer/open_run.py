@@ -31,7 +31,7 @@ from thence.show.reports.material import Material, material_of
 from thence.show.reports.method import describe_mining
 from thence.show.reports.rows import control_rows, law_rows, rule_rows
 from thence.show.reports.schema import Card, Drawing, Report, RuleRow
-from thence.statements.keys import Keys, control_key, is_key, key_text, law_key, rule_keys
+from thence.statements.keys import Keys, is_key, key_text
 
 __all__ = ["OpenRun"]
 
@@ -104,7 +104,7 @@ class OpenRun:
     @cached_property
     def keys(self) -> Keys:
         """The keys of the rules."""
-        return rule_keys(self.run.rules)
+        return self.run.rules.keys
 
     @cached_property
     def _by_key(self) -> tuple[Keys, npt.NDArray[np.int64]]:
@@ -298,7 +298,7 @@ class OpenRun:
             raise NotFoundError(f"there is no node '{name[:80]}'", hint=nearest(name[:80], system.graph.nodes))
         node = system.graph.nodes[name]
         laws, controls = list(self.run.laws or ()), list(self.run.controls or ())
-        own_laws = {at for at, law in enumerate(laws) if any(one.place == name for one in law.counts)}
+        own_laws = {at for at, law in enumerate(laws) if any(one.place == name for one in law.by_place)}
         own_controls = {
             at
             for at, one in enumerate(controls)
@@ -319,8 +319,8 @@ class OpenRun:
     @cached_property
     def _statements(self) -> dict[str, str]:
         """The sentences of laws and controls by key."""
-        laws = {law_key(law): law.english for law in self.run.laws or ()}
-        return {control_key(control): control.english for control in self.run.controls or ()} | laws
+        laws = {law.key: law.english for law in self.run.laws or ()}
+        return {control.key: control.english for control in self.run.controls or ()} | laws
 
     def _sentence_of(self, key: str) -> str:
         """The sentence of the rule, law or control with a key."""

@@ -119,9 +119,7 @@ class State:
         """
         before, after = self.run(a), self.run(b)
         # The rules of an open run stay as they are; reviews may change.
-        found = self._differences.get(
-            (a, b), lambda: compare_rules(before.run.rules, after.run.rules, keys=(before.keys, after.keys))
-        )
+        found = self._differences.get((a, b), lambda: compare_rules(before.run.rules, after.run.rules))
         listed = found.changed[:MOST_CHANGES]
         changes = zip(before.rows(listed[:, 0]), after.rows(listed[:, 1]), strict=True)
         return {

@@ -10,7 +10,7 @@ from thence.data.stores.urls import scheme_of
 from thence.errors import ConfigError
 from thence.runs.run import Run
 from thence.show.export.bolt_rules import StoredRules, remove_rule_nodes, write_rule_nodes
-from thence.statements.keys import key_text, rule_keys
+from thence.statements.keys import key_text
 from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["remove_rules", "store_rules"]
@@ -61,7 +61,7 @@ use write_rules)
     chosen = name or (folder.name if folder is not None else "")
     if not chosen:
         raise ConfigError("the rules have no name to be stored under", hint="pass name='…'")
-    keys = [key_text(key) for key in rule_keys(given)]
+    keys = [key_text(key) for key in given.keys]
     return write_rule_nodes(url, given, keys, run=chosen, id=id, database=database, timeout=timeout)
 
 

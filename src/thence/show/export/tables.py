@@ -13,7 +13,7 @@ from thence.errors import ConfigError
 from thence.statements.files.format import Format
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["CSV", "MARKDOWN", "write_csv", "write_markdown"]
+__all__ = ["CSV", "MARKDOWN", "escape_markdown", "write_csv", "write_markdown"]
 
 _HEADINGS = {
     "support": "support",
@@ -63,7 +63,7 @@ def _markdown(rules: RuleSet, *, limit: int | None, text: bool) -> Iterator[str]
     yield ""
     yield _summary(rules)
     for note in rules.notes:
-        yield f"\nNote: {_escaped(note)}."
+        yield f"\nNote: {escape_markdown(note)}."
     yield ""
     reviews = [shown.extras[name] for name in _REVIEW if name in shown.extras]
     further = " review | note |" if reviews else ""
@@ -71,9 +71,9 @@ def _markdown(rules: RuleSet, *, limit: int | None, text: bool) -> Iterator[str]
     yield f"|--:|:--|{'--:|' * len(_HEADINGS)}{':--|:--|' if reviews else ''}"
     values = [shown.measure(name) for name in _HEADINGS]
     for r, rule in enumerate(shown):
-        words = _code(str(rule)) if text else _escaped(rule.english)
+        words = _code(str(rule)) if text else escape_markdown(rule.english)
         numbers = " | ".join(f"{column[r]:.3f}" for column in values)
-        said = "".join(f" {_escaped(str(column[r]))} |" for column in reviews)
+        said = "".join(f" {escape_markdown(str(column[r]))} |" for column in reviews)
         yield f"| {r + 1} | {words} | {numbers} |{said}"
     if len(shown) < len(rules):
         yield f"\n… and {len(rules) - len(shown):,} more."
@@ -92,8 +92,16 @@ def _summary(rules: RuleSet) -> str:
     return "; ".join(parts) + "."
 
 
-def _escaped(text: str) -> str:
-    """Text in which nothing is markup or the end of a cell."""
+def escape_markdown(text: str) -> str:
+    """Return text in which nothing is markup or the end of a cell.
+
+    Args:
+        text: The text.
+
+    Examples:
+        >>> escape_markdown("a | b")
+        'a \\\\| b'
+    """
     return re.sub(r"([\\`*_{}\[\]<>|])", r"\\\1", " ".join(text.split()))
 
 

@@ -19,7 +19,6 @@ from thence.show.reports.rows import review_of, shown_together
 from thence.show.reports.schema import Fact
 from thence.statements.controls.control import Control, Controls
 from thence.statements.controls.sentences import format_controls
-from thence.statements.keys import control_key, law_key, rule_key
 from thence.statements.laws.law import Law
 from thence.statements.laws.sentences import format_counts
 from thence.statements.rules.ruleset import RuleSet
@@ -63,7 +62,7 @@ def _is_rejected(key: str, reviews: Mapping[str, Review]) -> bool:
 def _law_facts(laws: Iterable[Law], reviews: Mapping[str, Review]) -> list[Fact]:
     out, seen = [], set()
     for number, law in enumerate(laws):
-        key = law_key(law)
+        key = law.key
         if _is_rejected(key, reviews):
             continue
         condition = "" if law.condition is None else law.condition.form
@@ -81,7 +80,7 @@ def _control_facts(controls: Controls | None, reviews: Mapping[str, Review]) -> 
     """The changes of one actuator that depend on one reading, in one sentence; an actuator occurs once."""
     groups: dict[tuple[str, str], list[int]] = {}
     for number, control in enumerate(controls or ()):
-        if not _is_rejected(control_key(control), reviews):
+        if not _is_rejected(control.key, reviews):
             groups.setdefault((control.actuator, control.sensor), []).append(number)
     out: list[Fact] = []
     seen: set[str] = set()
@@ -94,7 +93,7 @@ def _control_facts(controls: Controls | None, reviews: Mapping[str, Review]) -> 
         seen.update((actuator, place, *(other for control in own for other in control.together)))
         (sentence,) = format_controls(own, counts=False)
         # A sentence of several controls has a review only if they all have the same one.
-        said = [review_of(control_key(control), reviews) for control in own]
+        said = [review_of(control.key, reviews) for control in own]
         review = said[0] if all(one == said[0] for one in said) else None
         figures = _control_figures(own)
         fact = Fact(kind="control", id=members[0], sentence=sentence, figures=figures, review=review, card=None)
@@ -130,7 +129,7 @@ def _rule_facts(run: Run, reviews: Mapping[str, Review], *, by_laws: Sequence[fr
     seen: list[frozenset[str]] = []
     for entry in shown_together(rules, most=_LOOKED_AT):
         rule = rules.rule(entry[0])
-        key = rule_key(rule) if reviews else ""
+        key = rule.key if reviews else ""
         if _is_rejected(key, reviews):
             continue
         features = [item.feature for item in (*rule.antecedent, rule.consequent)]

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thence.errors import PatternError
 from thence.language.english import format_number, format_unit
-from thence.language.patterns import Pattern
 from thence.show.reports.choosing import best_place, tell_choice
 from thence.show.reports.evidence import Evidence
 from thence.show.reports.periods import add_up, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, History, PlaceShare
 from thence.show.reports.traces import Series, as_trace, sensor_series
-from thence.statements.laws.counting import check_rows, lower_bound, residuals, row_sizes
+from thence.statements.laws.counting import check_rows, known_places, lower_bound, residuals, row_sizes
 from thence.statements.laws.law import Law
-from thence.statements.laws.places import Clock, Places
+from thence.statements.laws.places import Places
 from thence.statements.laws.sentences import format_term
 from thence.statements.laws.terms import Term
 
@@ -35,7 +33,6 @@ MOST_PLACES = 60
 MOST_CELLS = 4_000_000
 """Rows of a law, frames × places, up to which they are counted again over time."""
 _MOST_PARTS = 5  # series of a place beyond which a picture becomes no clearer
-_FIT_SHARE = 0.6  # of the time, which matters to nothing that a card shows
 
 
 def make_law_card(evidence: Evidence, position: int) -> Card | None:
@@ -52,10 +49,11 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
     if laws is None or evidence.graph is None:
         return None
     law = laws[position]
-    known = [one for one in law.counts if one.rows]
-    places = _places(evidence, law)
-    if places is None or not known or not len(places):
+    known = [one for one in law.by_place if one.rows]
+    found_at = known_places(law, evidence.readings, evidence.all_carriers)
+    if found_at is None or not known or not len(found_at[0]):
         return None
+    places, all_factors = found_at
     rows, held = np.array([one.rows for one in known], np.int64), np.array([one.held for one in known], np.int64)
     sizes = dict(zip(places.ids, map(len, places.sensors_of(law.left, law.right)), strict=True))
     found = np.array([one.place in sizes for one in known], bool)
@@ -69,8 +67,8 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
     if chosen is None:
         return None
     place = known[chosen].place
-    own = places.take(np.array([places.ids.index(place)]))
-    factors = _factors(law, own)
+    at = np.array([places.ids.index(place)])
+    own, factors = places.take(at), None if all_factors is None else all_factors[at]
     times = evidence.times_at(place)
     frames = np.arange(len(times))
     _, applies, holds = (flags[:, 0] for flags in check_rows(law, own, frames, factors))
@@ -98,34 +96,12 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
         ],
         "held": join_frames(holds[shown], times, every, first=period.start),
         "violated": join_frames((applies & ~holds)[shown], times, every, first=period.start),
-        "history": _history(evidence, law, places),
+        "history": _history(evidence, law, places, all_factors),
         "places": _shares(law),
         "n_places": law.places,
         "nodes": nodes,
         "edges": evidence.edges_among(nodes),
     }
-
-
-def _places(evidence: Evidence, law: Law) -> Places | None:
-    """The places that the law was counted at, as far as they are still found."""
-    carriers, readings = evidence.all_carriers, evidence.readings
-    pattern = Pattern.parse(law.pattern)
-    try:
-        found = Places.of(carriers.with_known_kinds(pattern), readings, carriers, Clock.of(readings, _FIT_SHARE))
-        found = found.take(found.has_all(law.left, law.right))
-    except PatternError:
-        return None
-    counted = {one.place for one in law.counts}
-    return found.take(np.array([id in counted for id in found.ids], bool))
-
-
-def _factors(law: Law, places: Places) -> Floats | None:
-    """The factor of a proportion at each place."""
-    if law.form != "proportional":
-        return None
-    own = {one.place: one.factor for one in law.counts}
-    known = [law.factor if law.factor is not None else own.get(id) for id in places.ids]
-    return np.array([math.nan if one is None else one for one in known], np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,12 +216,11 @@ def _short(value: float) -> float:
     return float(f"{value:.5g}") + 0.0
 
 
-def _history(evidence: Evidence, law: Law, places: Places) -> History | None:
+def _history(evidence: Evidence, law: Law, places: Places, factors: Floats | None) -> History | None:
     """How often the law applied and held over time; ``None`` if counting again would take too long."""
     size = len(evidence.readings)
     if len(places) * size > MOST_CELLS:
         return None
-    factors = _factors(law, places)
     sites = len(places.clock.names)
     applied, held = np.zeros((sites, size), np.int64), np.zeros((sites, size), np.int64)
     for frames in places.blocks():
@@ -266,7 +241,7 @@ def _history(evidence: Evidence, law: Law, places: Places) -> History | None:
 def _shares(law: Law) -> list[PlaceShare]:
     """How the law does at its places: exceptions first, the lowest share first, then the largest places."""
     broken = {one.place for one in law.exceptions}
-    rest = sorted((one for one in law.counts if one.rows and one.place not in broken), key=lambda one: -one.rows)
+    rest = sorted((one for one in law.by_place if one.rows and one.place not in broken), key=lambda one: -one.rows)
     out: list[PlaceShare] = []
     for one in [*law.exceptions, *rest][:MOST_PLACES]:
         low = lower_bound(np.array([one.held]), np.array([one.rows]))

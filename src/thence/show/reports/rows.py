@@ -17,7 +17,6 @@ from thence.runs.reviews import Review as Reviewed
 from thence.show.reports.numbers import finite
 from thence.show.reports.schema import ControlRow, KnownRow, LawRow, Review, RuleRow
 from thence.statements.controls.control import Control
-from thence.statements.keys import control_key, law_key, rule_key
 from thence.statements.laws.law import Law
 from thence.statements.rules.ruleset import RuleSet
 
@@ -61,7 +60,7 @@ def rule_rows(
     rows: list[RuleRow] = []
     for at, number in enumerate(chosen):
         rule = rules.rule(number)
-        key = rule_key(rule)
+        key = rule.key
         entry = entry_of.get(number, [number])
         applied = int(counts.n_antecedent[at]) > 0
         rows.append(
@@ -183,7 +182,7 @@ def law_rows(laws: Iterable[Law], *, reviews: Mapping[str, Reviewed] | None = No
             card=None,
         )
         for number, law in enumerate(laws)
-        for key in [law_key(law)]
+        for key in [law.key]
     ]
 
 
@@ -209,7 +208,7 @@ def control_rows(controls: Iterable[Control], *, reviews: Mapping[str, Reviewed]
             card=None,
         )
         for number, one in enumerate(controls)
-        for key in [control_key(one)]
+        for key in [one.key]
     ]
 
 

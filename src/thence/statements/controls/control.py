@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import polars as pl
 
 from thence.language.items import Feature, Item
-from thence.statements.controls.sentences import format_control, format_controls
+from thence.statements.controls.sentences import format_cause, format_control, format_controls, format_event
 from thence.statements.controls.switches import ON
 from thence.statements.controls.thresholds import Tally
+from thence.statements.keys import key_of_data
 from thence.statements.rules.ruleset import Rule
+from thence.statements.statement import (
+    PLAIN,
+    Data,
+    Features,
+    HeldCounts,
+    Kind,
+    SearchTexts,
+    States,
+    Trace,
+    Words,
+    item_texts,
+)
 
 __all__ = ["Control", "Controls", "Direction"]
 
@@ -109,12 +122,74 @@ class Control:
         premises = () if self.premise is None else (self.premise,)
         return Rule((condition, *premises), Item.is_(self.actuator_feature, self.to_state))
 
+    @property
+    def key(self) -> str:
+        """What identifies the control: which switch depends on which reading and premise, without the threshold."""
+        switch = [self.actuator, self.from_state, self.to_state]
+        premise = None if self.premise is None else str(self.premise)
+        return key_of_data("control", [*switch, self.sensor, self.direction, premise])
+
+    @property
+    def kind(self) -> Kind:
+        """``"control"``."""
+        return "control"
+
+    @property
+    def about(self) -> Features:
+        """What the actuator, the reading and the premise are about, and the actuators that switch with it."""
+        premise = None if self.premise is None else self.premise.feature
+        about = Features.of(one for one in (self.actuator_feature, self.sensor_feature, premise) if one is not None)
+        return replace(about, places=(*about.places, *self.together))
+
+    @property
+    def counts(self) -> HeldCounts:
+        """Switches, and those that the control explains."""
+        all, later = ((one.switches, one.explained) for one in (self.tally, self.later))
+        return HeldCounts(*all, *later, by_place={self.actuator_feature.place: all})
+
+    @property
+    def search_texts(self) -> SearchTexts:
+        """The cause, the switch, and the rest of the sentence."""
+        cause = format_cause(self)
+        ids = [self.sensor, *([] if self.premise is None else [item_texts(self.premise)])]
+        return SearchTexts.of([cause, *ids], [format_event(self), self.actuator], self.together)
+
+    def sentence(self, words: Words = PLAIN) -> str:
+        """Return the control as a sentence.
+
+        Args:
+            words: How to write it.
+        """
+        return self.english if words.counts else format_control(self, counts=False)
+
+    def check(self, data: Data) -> States:
+        """Return at which windows the actuator switched as the control says, or otherwise.
+
+        Args:
+            data: The data.
+        """
+        from thence.statements.controls.counting import control_states
+
+        return control_states(self, data.readings, timezone=data.timezone)
+
+    def traces(self, data: Data, place: str = "") -> tuple[Trace, ...]:
+        """Return the readings of the sensor, of the premise and of the actuator.
+
+        Args:
+            data: The data.
+            place: The place, of which a control has one.
+        """
+        premise = "" if self.premise is None else self.premise.feature.subject
+        return data.traces(dict.fromkeys((self.sensor, premise, self.actuator)))
+
     def __str__(self) -> str:
         return self.english
 
     def to_dict(self) -> dict[str, Any]:
         """Return the control as a dict that JSON can hold."""
         out: dict[str, Any] = {
+            "kind": self.kind,
+            "key": self.key,
             "actuator": self.actuator_feature.to_dict(),
             "from_state": self.from_state,
             "to_state": self.to_state,

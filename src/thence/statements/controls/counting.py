@@ -17,8 +17,9 @@ from thence.statements.controls.control import Control
 from thence.statements.controls.signals import Signals
 from thence.statements.controls.switches import Switch, follows
 from thence.statements.controls.thresholds import Tally, count_crossings, explained, reach_of
+from thence.statements.statement import States
 
-__all__ = ["count_controls", "explain_switches"]
+__all__ = ["control_states", "count_controls", "explain_switches"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -94,6 +95,26 @@ def explain_switches(
         reach = reach_of(row, pace, signals.linked, above=above)
         told[holds] = explained(row, reach, moments, switched, threshold=control.threshold, above=above)
     return switch.times + 1, told[switch.switched]
+
+
+def control_states(control: Control, readings: WindowedReadings, *, timezone: str = "UTC") -> States:
+    """Return at which windows the actuator switched as a control says, or otherwise; see ``Control.check``.
+
+    Args:
+        control: The control.
+        readings: The readings in windows.
+        timezone: The time zone of times of day.
+    """
+    after, known = explain_switches(control, readings, timezone=timezone)
+    applies, holds = np.zeros((1, len(readings)), bool), np.zeros((1, len(readings)), bool)
+    applies[0, after], holds[0, after[known]] = True, True
+    column = {sensor.id: at for at, sensor in enumerate(readings.numeric)}
+    missing = np.ones((1, len(readings)), bool)
+    if control.actuator in readings.states:
+        missing[0] = readings.states[control.actuator][0] < 0
+    elif control.actuator in column:
+        missing[0] = np.isnan(readings.values[:, column[control.actuator]])
+    return States.of((control.actuator_feature.place,), applies=applies, holds=holds, missing=missing)
 
 
 def _count(control: Control, signals: Signals, seconds: npt.NDArray[np.int64]) -> Tally | str:

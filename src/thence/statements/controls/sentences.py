@@ -13,7 +13,7 @@ from thence.statements.controls.switches import OFF
 if TYPE_CHECKING:
     from thence.statements.controls.control import Control
 
-__all__ = ["format_control", "format_controls", "format_time", "group_controls"]
+__all__ = ["format_cause", "format_control", "format_controls", "format_event", "format_time", "group_controls"]
 
 _VERBS = {
     "open": "opens",
@@ -46,13 +46,32 @@ def format_time(seconds: float) -> str:
     return f"{text}:{rest:02d}" if rest else text
 
 
-def format_control(control: Control) -> str:
+def format_control(control: Control, *, counts: bool = True) -> str:
     """Format one control.
 
     Args:
         control: The control.
+        counts: Whether the sentence also says how often it was seen.
     """
-    return f"{_subject(control)} {_event(control)} {_cause(control)}{_together(control)}"
+    return f"{format_event(control)} {_cause(control, counts=counts)}{_together(control)}"
+
+
+def format_event(control: Control) -> str:
+    """Format what happens: ``Pump 335 closes``.
+
+    Args:
+        control: The control.
+    """
+    return f"{_subject(control)} {_event(control)}"
+
+
+def format_cause(control: Control) -> str:
+    """Format when it happens, without counts: ``when the level of Tank 1 rises above 5.82 m``.
+
+    Args:
+        control: The control.
+    """
+    return _cause(control, counts=False)
 
 
 def format_controls(controls: Sequence[Control], *, counts: bool = True) -> list[str]:
@@ -65,7 +84,7 @@ def format_controls(controls: Sequence[Control], *, counts: bool = True) -> list
     lines = []
     for members in group_controls(controls):
         first, *others = sorted((controls[at] for at in members), key=lambda one: one.threshold)
-        text = f"{_subject(first)} {_event(first)} {_cause(first, counts=counts)}"
+        text = f"{format_event(first)} {_cause(first, counts=counts)}"
         for other in others:
             cause = _cause(other, again=True, counts=counts)
             text += f"{',' if len(others) > 1 else ''} and {_event(other)} {cause}"

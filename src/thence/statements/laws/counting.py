@@ -22,8 +22,22 @@ from thence.statements.counting.assurance import wilson_bounds
 from thence.statements.laws.bands import Floats
 from thence.statements.laws.law import Law, Laws, PlaceCounts
 from thence.statements.laws.places import Bools, Clock, Ints, Places
+from thence.statements.statement import States
 
-__all__ = ["check_rows", "count_at", "count_law", "count_laws", "fit_factors", "lower_bound", "residuals", "row_sizes"]
+__all__ = [
+    "carriers_of",
+    "check_rows",
+    "count_at",
+    "count_law",
+    "count_laws",
+    "fit_factors",
+    "known_places",
+    "law_sensors",
+    "law_states",
+    "lower_bound",
+    "residuals",
+    "row_sizes",
+]
 
 STRETCHES = 20
 """Stretches of time into which the later part is cut, to see how failures cluster."""
@@ -167,7 +181,7 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
         )
         if known or near_zero
     )
-    return replace(law, counts=counts, later_bound=bound)
+    return replace(law, by_place=counts, later_bound=bound)
 
 
 def _tally(law: Law, places: Places, factors: Floats | None) -> tuple[Ints, Ints]:
@@ -198,7 +212,7 @@ def _tally(law: Law, places: Places, factors: Floats | None) -> tuple[Ints, Ints
 def _factors(law: Law, places: Places) -> Floats:
     if law.factor is not None:
         return np.full(len(places), law.factor)
-    known = {one.place: one.factor for one in law.counts if one.factor is not None}
+    known = {one.place: one.factor for one in law.by_place if one.factor is not None}
     own = np.array([known.get(id, math.nan) for id in places.ids], np.float64)
     if np.isnan(own).any():
         own = np.where(np.isnan(own), fit_factors(law, places, places.sample(2_000_000)), own)
@@ -236,6 +250,84 @@ def lower_bound(held: Ints, rows: Ints) -> float | None:
     return float(wilson_bounds(p, effective, _Z)[0])
 
 
+def carriers_of(laws: Sequence[Law], readings: WindowedReadings, system: System) -> Carriers:
+    """Return the graph with the nodes that carry the sensors that laws are about.
+
+    Args:
+        laws: The laws.
+        readings: The readings, in windows.
+        system: The system that they belong to.
+
+    Raises:
+        ConfigError: If the system has no graph.
+    """
+    graph, binding = system.require_graph()
+    kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
+    patterns = [Pattern.parse(law.pattern) for law in laws]
+    return Carriers.of(GraphIndex(graph, system.ontology), kind_of, dict(binding), patterns=patterns)
+
+
+def known_places(law: Law, readings: WindowedReadings, carriers: Carriers) -> tuple[Places, Floats | None] | None:
+    """Return the places that a law was counted at, as far as they are still found, with its factors there.
+
+    Args:
+        law: The law.
+        readings: The readings, in windows.
+        carriers: The graph with the sensors (``carriers_of``).
+
+    Returns:
+        The places, and the factor of a proportion at each of them; ``None`` if the graph has no such pattern.
+    """
+    try:
+        pattern = carriers.with_known_kinds(Pattern.parse(law.pattern))
+        places = Places.of(pattern, readings, carriers, Clock.of(readings, 0.0))
+        places = places.take(places.has_all(law.left, law.right))
+    except PatternError:
+        return None
+    own = {one.place: one.factor if law.factor is None else law.factor for one in law.by_place}
+    places = places.take(np.array([id in own for id in places.ids], bool))
+    if law.form != "proportional":
+        return places, None
+    return places, np.array([math.nan if own[id] is None else own[id] for id in places.ids], np.float64)
+
+
+def law_states(law: Law, readings: WindowedReadings, system: System) -> States:
+    """Return the state of a law at each of its places in each window; see ``Law.check``.
+
+    Args:
+        law: The law.
+        readings: The readings, in windows.
+        system: The system that they belong to.
+    """
+    found = known_places(law, readings, carriers_of([law], readings, system))
+    if found is None:
+        return States((), np.zeros((0, len(readings)), np.int8))
+    places, factors = found
+    masks = [np.zeros((len(places), len(readings)), bool) for _ in range(3)]
+    for frames in places.blocks():
+        _, applies, holds = check_rows(law, places, frames, factors)
+        unknown = np.isnan(places.combined(law.left, frames)) | np.isnan(places.combined(law.right, frames))
+        for mask, part in zip(masks, (applies, holds, unknown & places.within(frames)), strict=True):
+            mask[:, frames] = part.T
+    return States.of(places.ids, applies=masks[0], holds=masks[1], missing=masks[2])
+
+
+def law_sensors(law: Law, readings: WindowedReadings, system: System, place: str) -> list[str]:
+    """Return the ids of the sensors that a law is about at a place.
+
+    Args:
+        law: The law.
+        readings: The readings, in windows.
+        system: The system that they belong to.
+        place: The id of the node.
+    """
+    found = known_places(law, readings, carriers_of([law], readings, system))
+    if found is None or place not in found[0].ids:
+        return []
+    one = found[0].take(np.array([found[0].ids.index(place)]))
+    return sorted(id for _, id in one.sensors_of(law.left, law.right)[0] if not id.startswith("property "))
+
+
 def count_law(law: Law, readings: WindowedReadings, system: System, *, fit_share: float = 0.6) -> Law:
     """Count a law on other data: a later time, other places, another system.
 
@@ -258,7 +350,7 @@ def count_law(law: Law, readings: WindowedReadings, system: System, *, fit_share
         >>> from thence.data.readings.windows import window
         >>> data = th.datasets.load("net3", days=7)
         >>> law = search_laws(window(data.sensors), data)[0]
-        >>> count_law(law, window(data.sensors), data).counts == law.counts
+        >>> count_law(law, window(data.sensors), data).by_place == law.by_place
         True
     """
     return count_laws([law], readings, system, fit_share=fit_share)[0]
@@ -273,16 +365,12 @@ def count_laws(laws: Sequence[Law], readings: WindowedReadings, system: System, 
         system: The system that they belong to.
         fit_share: Share of the time before the later part.
     """
-    graph, binding = system.require_graph()
-    index, clock = GraphIndex(graph, system.ontology), Clock.of(readings, fit_share)
-    kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
-    patterns = [Pattern.parse(law.pattern) for law in laws]
-    carriers = Carriers.of(index, kind_of, dict(binding), patterns=patterns)
+    carriers, clock = carriers_of(laws, readings, system), Clock.of(readings, fit_share)
     counted = []
-    for law, pattern in zip(laws, patterns, strict=True):
+    for law in laws:
         try:
-            places = Places.of(carriers.with_known_kinds(pattern), readings, carriers, clock)
-            counted.append(count_at(law, places))
+            pattern = carriers.with_known_kinds(Pattern.parse(law.pattern))
+            counted.append(count_at(law, Places.of(pattern, readings, carriers, clock)))
         except PatternError:
-            counted.append(replace(law, counts=(), later_bound=None))
+            counted.append(replace(law, by_place=(), later_bound=None))
     return Laws(tuple(counted))

@@ -14,13 +14,17 @@ from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import polars as pl
 
+from thence.language.patterns import Pattern
+from thence.statements.keys import key_of_data
 from thence.statements.laws.bands import Band
 from thence.statements.laws.sentences import format_counts, format_statement
 from thence.statements.laws.terms import Combination, Condition, Term
+from thence.statements.statement import PLAIN, Data, Features, HeldCounts, Kind, SearchTexts, States, Trace, Words
 
 __all__ = ["Fitted", "Form", "Law", "Laws", "PlaceCounts"]
 
 Form: TypeAlias = Literal["equal", "proportional", "sign", "at_least", "at_most"]
+_FEW_PLACES = 12  # that a search of text finds
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class Law:
         min_confidence: The law holds at a place if its share there reaches this.
         later_bound: Lower bound of the share of later rows in which it holds, at the places that kept it
             before; ``None`` if there are none.
-        counts: The counts at each place.
+        by_place: The counts at each place.
 
     Examples:
         >>> import thence as th
@@ -75,7 +79,7 @@ class Law:
         >>> from thence.data.readings.windows import window
         >>> data = th.datasets.load("net3", days=7)
         >>> law = search_laws(window(data.sensors), data)[0]
-        >>> law.share >= 0.99, law.rows == sum(one.rows for one in law.counts)
+        >>> law.share >= 0.99, law.rows == sum(one.rows for one in law.by_place)
         (True, True)
         >>> Law.from_dict(law.to_dict()) == law
         True
@@ -91,7 +95,7 @@ class Law:
     condition: Condition | None = None
     min_confidence: float = 0.99
     later_bound: float | None = None
-    counts: tuple[PlaceCounts, ...] = ()
+    by_place: tuple[PlaceCounts, ...] = ()
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -107,17 +111,17 @@ class Law:
     @property
     def rows(self) -> int:
         """Rows in which the law applies: frames × places with all parts known."""
-        return sum(one.rows for one in self.counts)
+        return sum(one.rows for one in self.by_place)
 
     @property
     def held(self) -> int:
         """Rows in which the law holds."""
-        return sum(one.held for one in self.counts)
+        return sum(one.held for one in self.by_place)
 
     @property
     def apart(self) -> int:
         """Rows that are counted apart, such as those in which a sign is 0."""
-        return sum(one.apart for one in self.counts)
+        return sum(one.apart for one in self.by_place)
 
     @property
     def share(self) -> float:
@@ -127,23 +131,23 @@ class Law:
     @property
     def later_share(self) -> float:
         """Share of the later rows in which the law holds."""
-        rows = sum(one.later_rows for one in self.counts)
-        return sum(one.later_held for one in self.counts) / rows if rows else float("nan")
+        rows = sum(one.later_rows for one in self.by_place)
+        return sum(one.later_held for one in self.by_place) / rows if rows else float("nan")
 
     @property
     def places(self) -> int:
         """Number of places with at least one row."""
-        return sum(one.rows > 0 for one in self.counts)
+        return sum(one.rows > 0 for one in self.by_place)
 
     @property
     def places_held(self) -> int:
         """Number of places at which the share reaches ``min_confidence``."""
-        return sum(one.rows > 0 and one.share >= self.min_confidence for one in self.counts)
+        return sum(one.rows > 0 and one.share >= self.min_confidence for one in self.by_place)
 
     @property
     def exceptions(self) -> tuple[PlaceCounts, ...]:
         """The places at which the share does not reach ``min_confidence``, the lowest first."""
-        broken = [one for one in self.counts if one.rows and one.share < self.min_confidence]
+        broken = [one for one in self.by_place if one.rows and one.share < self.min_confidence]
         return tuple(sorted(broken, key=lambda one: (one.share, one.place)))
 
     @property
@@ -159,9 +163,83 @@ class Law:
     def __str__(self) -> str:
         return self.english
 
+    @property
+    def key(self) -> str:
+        """What identifies the law: what it relates, where, and under which condition, without the fitted numbers."""
+        sides = [[[sign, term.to_dict()] for sign, term in side] for side in (self.left, self.right)]
+        condition = None if self.condition is None else self.condition.to_dict()
+        return key_of_data("law", [self.form, self.pattern, *sides, condition])
+
+    @property
+    def kind(self) -> Kind:
+        """``"law"``."""
+        return "law"
+
+    @property
+    def about(self) -> Features:
+        """The kinds and properties of its terms, the classes of its pattern, and its places."""
+        condition, pattern = self.condition, Pattern.parse(self.pattern)
+        of_state = condition is not None and condition.form != "property"
+        kinds = [term.name for term in self.terms if term.form != "property"]
+        properties = [term.name for term in self.terms if term.form == "property"]
+        named = [] if condition is None else [condition.name]
+        return Features(
+            kinds=(*kinds, *(named if of_state else ())),
+            places=tuple(one.place for one in self.by_place),
+            classes=tuple(node.label for node in pattern.nodes),
+            properties=(*properties, *(term.plus for term in self.terms), *(() if of_state else named)),
+        )
+
+    @property
+    def counts(self) -> HeldCounts:
+        """Rows in which the law applies and holds, in all, in the later part, and by place."""
+        rows, held = (sum(getattr(one, name) for one in self.by_place) for name in ("later_rows", "later_held"))
+        return HeldCounts(self.rows, self.held, rows, held, {one.place: (one.rows, one.held) for one in self.by_place})
+
+    @property
+    def search_texts(self) -> SearchTexts:
+        """The sentence, the exceptions, and the places if they are few."""
+        places = [one.place for one in self.by_place if one.rows]
+        named = [one.place for one in self.exceptions] if len(places) > _FEW_PLACES else places
+        return SearchTexts.of(whole=[self.statement, *named])
+
+    def sentence(self, words: Words = PLAIN) -> str:
+        """Return the law as a sentence.
+
+        Args:
+            words: How to write it.
+        """
+        return self.english if words.counts else self.statement
+
+    def check(self, data: Data) -> States:
+        """Return the state of the law at each of its places in each window.
+
+        Args:
+            data: The data.
+
+        Raises:
+            ConfigError: If the data have no graph.
+        """
+        from thence.statements.laws.counting import law_states
+
+        return law_states(self, data.readings, data.system)
+
+    def traces(self, data: Data, place: str) -> tuple[Trace, ...]:
+        """Return the readings that the law is about at a place.
+
+        Args:
+            data: The data.
+            place: The id of the node.
+        """
+        from thence.statements.laws.counting import law_sensors
+
+        return data.traces(law_sensors(self, data.readings, data.system, place))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the law with all its counts, ready for JSON."""
         return {
+            "kind": self.kind,
+            "key": self.key,
             "form": self.form,
             "pattern": self.pattern,
             "left": _combination_dict(self.left),
@@ -174,7 +252,7 @@ class Law:
             "later_bound": self.later_bound,
             "counts": [
                 [one.place, one.rows, one.held, one.later_rows, one.later_held, one.apart, one.factor]
-                for one in self.counts
+                for one in self.by_place
             ],
         }
 
@@ -197,7 +275,7 @@ class Law:
             condition=None if condition is None else Condition.from_dict(condition),
             min_confidence=record["min_confidence"],
             later_bound=record["later_bound"],
-            counts=tuple(PlaceCounts(*one) for one in record["counts"]),
+            by_place=tuple(PlaceCounts(*one) for one in record["counts"]),
         )
 
 

@@ -53,7 +53,7 @@ def _scope(law: Law, pattern: Pattern) -> str:
         with_value = f" with {_words(law.condition.name)} {law.condition.value}"
     elif law.condition is not None and law.condition.form == "without":
         with_value = f" without a {_words(law.condition.name)} sensor"
-    places = [one.place for one in law.counts if one.rows]
+    places = [one.place for one in law.by_place if one.rows]
     if len(places) == 1:
         name = f"the {label}" if places[0].lower() == label.lower() else places[0]
         return f"for {name}{with_value} (one place)"
@@ -129,7 +129,7 @@ def _factor(law: Law, pattern: Pattern) -> str:
     unit = f" {own or '1'} per {other or '1'}" if own or other else ""
     if law.factor is not None:
         return f"{format_number(float(f'{law.factor:.3g}'))}{unit} times {right}"
-    known = [one.factor for one in law.counts if one.factor is not None and one.rows]
+    known = [one.factor for one in law.by_place if one.factor is not None and one.rows]
     if len(known) == 1:
         return f"{format_number(float(f'{known[0]:.3g}'))}{unit} times {right}"
     low, high = (format_number(float(f"{value:.3g}")) for value in (min(known), max(known))) if known else ("?", "?")

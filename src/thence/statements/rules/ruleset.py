@@ -21,11 +21,24 @@ from thence.errors import ConfigError, nearest, quote, require
 from thence.language.english import format_number, format_rule
 from thence.language.items import Item
 from thence.language.short_text import short_items
+from thence.statements.keys import Keys, hash_text, item_key_text, key_text
 from thence.statements.rules.bounds import is_within
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS
 from thence.statements.rules.families import describe_alike, group_families
 from thence.statements.rules.measures import MEASURES, Counts
 from thence.statements.rules.prediction import match_rules, predict_rows
+from thence.statements.statement import (
+    PLAIN,
+    Data,
+    Features,
+    HeldCounts,
+    Kind,
+    SearchTexts,
+    States,
+    Trace,
+    Words,
+    item_texts,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +85,9 @@ class Rule:
         pattern: The pattern of a lifted rule, as text; empty for rules about the whole system.
         place: The pattern in words, for the sentence of the rule.
         both_ways: Whether the rule also holds in the other direction, for the sentence of the rule.
+        counts: How often it applied and held, if it was counted.
+        source: Where a rule comes from that was known before; empty for rules that were found.
+        named: Names of places that are known of it, for searching.
 
     Examples:
         >>> from thence.language.items import Feature, Interval
@@ -81,6 +97,8 @@ class Rule:
         '(a).value ∈ [1.0, 2.0) → (b).value ≥ 5.0'
         >>> rule.english
         'if a is 1–2, then b is at least 5'
+        >>> rule.key == Rule((*rule.antecedent, *rule.antecedent), rule.consequent).key
+        True
     """
 
     antecedent: tuple[Item, ...]
@@ -88,6 +106,9 @@ class Rule:
     pattern: str = ""
     place: str = field(default="", compare=False)
     both_ways: bool = field(default=False, compare=False)
+    counts: HeldCounts = field(default_factory=HeldCounts, compare=False)
+    source: str = field(default="", compare=False)
+    named: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "antecedent", tuple(sorted(set(self.antecedent))))
@@ -107,16 +128,66 @@ class Rule:
     def _repr_html_(self) -> str:
         return rule_html(self)
 
+    @property
+    def key(self) -> str:
+        """What identifies the rule: 16 hexadecimal digits that depend on its items and its pattern only."""
+        total = sum(hash_text("if", item_key_text(item)) for item in self.antecedent)
+        return key_text(total + hash_text("then", item_key_text(self.consequent)) + hash_text("in", self.pattern))
+
+    @property
+    def kind(self) -> Kind:
+        """``"rule"``."""
+        return "rule"
+
+    @property
+    def about(self) -> Features:
+        """What its items are about."""
+        return Features.of(item.feature for item in (*self.antecedent, self.consequent))
+
+    @property
+    def search_texts(self) -> SearchTexts:
+        """The texts of its items, its place in words, and the names of places that are known of it."""
+        left = map(item_texts, self.antecedent)
+        return SearchTexts.of(left, [item_texts(self.consequent)], [self.place, self.source, *self.named])
+
+    def sentence(self, words: Words = PLAIN) -> str:
+        """Return the rule as a sentence.
+
+        Args:
+            words: How to write it.
+        """
+        if not words.counts:
+            return self.english
+        return f"{self.english} (in {self.counts.holds:,} of {self.counts.applies:,} rows)"
+
+    def check(self, data: Data) -> States:
+        """Return the state of the rule at each place in each window; of many rules, ``th.apply`` is quicker.
+
+        Args:
+            data: The data.
+        """
+        return data.rule_states(self)
+
+    def traces(self, data: Data, place: str = "") -> tuple[Trace, ...]:
+        """Return the readings that the rule is about at a place.
+
+        Args:
+            data: The data.
+            place: The name of the place; empty for a rule about the whole system.
+        """
+        return data.traces(data.rule_sensors(self, place))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as a dict that JSON can hold."""
         out: dict[str, Any] = {
+            "kind": self.kind,
+            "key": self.key,
             "antecedent": [item.to_dict() for item in self.antecedent],
             "consequent": self.consequent.to_dict(),
+            "counts": self.counts.to_dict(),
         }
-        if self.pattern:
-            out["pattern"] = self.pattern
-            out["place"] = self.place
-        return out
+        optional = {"pattern": self.pattern, "place": self.place, "source": self.source}
+        return out | {name: text for name, text in optional.items() if text}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Rule:
@@ -130,6 +201,8 @@ class Rule:
             Item.from_dict(data["consequent"]),
             data.get("pattern", ""),
             data.get("place", ""),
+            counts=HeldCounts(**data.get("counts", {})),
+            source=data.get("source", ""),
         )
 
 
@@ -316,7 +389,36 @@ class RuleSet:
         both_ways = "both_ways" in self.extras and bool(self.extras["both_ways"][number])
         if place and "places" in self.extras and self.extras["places"][number] == 1:
             place = self._single(place, number)
-        return Rule(antecedent, self.items[self.consequents[number]], pattern, place, both_ways)
+        counts = HeldCounts(int(self.counts.n_antecedent[number]), int(self.counts.n_both[number]))
+        source = str(self.extras["name"][number]) if "name" in self.extras else ""
+        named = tuple(self._text(column, number) for column in NAMED if column in self.extras)
+        return Rule(antecedent, self.items[self.consequents[number]], pattern, place, both_ways, counts, source, named)
+
+    def _text(self, column: str, number: int) -> str:
+        text = str(self.extras[column][number])
+        return "" if text == "nan" else text
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The keys of all rules as integers; each item is hashed once, so that a million rules take little time.
+
+        Examples:
+            >>> import thence as th
+            >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+            >>> [key_text(key) for key in rules.keys] == [rule.key for rule in rules]
+            True
+        """
+        texts = [item_key_text(item) for item in self.items]
+        # Position −1, which fills short antecedents, adds nothing.
+        left = np.array([*(hash_text("if", text) for text in texts), 0], np.uint64)
+        right = np.array([hash_text("then", text) for text in texts], np.uint64)
+        patterns = np.array([*(hash_text("in", text) for text, _ in self.patterns), hash_text("in", "")], np.uint64)
+        rows = np.sort(self.antecedents, axis=1)
+        rows[:, 1:][rows[:, 1:] == rows[:, :-1]] = -1  # a repeated item counts once
+        own = np.full(len(self), -1, np.int32) if self.pattern_of is None else self.pattern_of
+        # Sums of unsigned integers wrap around, which is what they should do here.
+        total = left[rows].sum(axis=1, dtype=np.uint64) + patterns[own]
+        return np.asarray(total + right[self.consequents], np.uint64)
 
     def _single(self, place: str, number: int) -> str:
         """The place of a rule that applies at one place only, with its name if that is known."""
@@ -770,6 +872,8 @@ class RuleSet:
         return plot_rules(self, kind)
 
 
+NAMED = ("where", "except")
+"""Extra columns with the names of places."""
 COUNT_FIELDS = ("n_rows", "n", "n_antecedent", "n_consequent", "n_both")
 
 MLXTEND_COLUMNS = {

@@ -1,0 +1,165 @@
+"""The search of statements by words: one definition for findings, the report and the explorer.
+
+Each word must occur in some text of a statement (``Statement.search_texts``). Of rules, words are looked up among the
+distinct items, of which there are few, and carried over to the rules with integer columns: a million rules take
+milliseconds. The page of a report searches in ``index_texts``, which has the same texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.statements.rules.ruleset import NAMED, RuleSet
+from thence.statements.statement import SearchTexts, Statement, item_texts
+
+__all__ = ["IndexedTexts", "RuleTexts", "SearchIndex", "contains", "index_texts", "split_words"]
+
+Mask = npt.NDArray[np.bool_]
+
+_JOINING = frozenset({"if", "then", "and", "→", "∧", "⊢"})
+"""Words that only join the items of a rule, so that a whole sentence can be searched."""
+_WORD = re.compile(r'(?:(?:if|then):)?"[^"]*"?|[^\s"]+')
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """Split what a person typed into words; a phrase in double quotes is one, and ``if:`` or ``then:`` names a side.
+
+    Args:
+        text: What was typed.
+
+    Examples:
+        >>> split_words('Flow "lowest fifth" if:pump then:"is on"')
+        ('flow', 'lowest fifth', 'if:pump', 'then:is on')
+    """
+    found = (word.replace('"', "").strip().strip(",;") for word in _WORD.findall(text.casefold()))
+    return tuple(dict.fromkeys(word for word in found if word and word not in _JOINING))
+
+
+def _split_side(word: str) -> tuple[str, str]:
+    """The side that a word names, or an empty string, and the rest of it."""
+    side, _, rest = word.partition(":")
+    return (side, rest) if side in ("if", "then") and rest else ("", word)
+
+
+def contains(statement: Statement, words: Iterable[str]) -> bool:
+    """Return whether each word occurs in some text of a statement.
+
+    Args:
+        statement: The statement.
+        words: The words, of ``split_words``.
+    """
+    left, right, whole = statement.search_texts
+    texts = {"if": left, "then": right, "": (*left, *right, *whole)}
+    return all(any(rest in text for text in texts[side]) for side, rest in map(_split_side, words))
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTexts:
+    """The texts of rules, a text once however many rules have it.
+
+    Args:
+        rules: The rules.
+
+    Examples:
+        >>> import thence as th
+        >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, refine=None, progress="off").rules
+        >>> found = RuleTexts(rules).find("if:flow")
+        >>> found.tolist() == [contains(rule, ["if:flow"]) for rule in rules]
+        True
+    """
+
+    rules: RuleSet
+
+    @cached_property
+    def items(self) -> list[str]:
+        """The texts of each item, in lower case."""
+        return [item_texts(item).casefold() for item in self.rules.items]
+
+    @cached_property
+    def whole(self) -> list[tuple[list[str], npt.NDArray[np.int64]]]:
+        """Further texts: the distinct ones, in lower case, and which of them each rule has."""
+        rules, out = self.rules, []
+        if rules.pattern_of is not None:
+            out.append(([*(words.casefold() for _, words in rules.patterns), ""], rules.pattern_of.astype(np.int64)))
+        for name in ("name", *NAMED):
+            if name in rules.extras:
+                known, own = np.unique(np.asarray(rules.extras[name]).astype(np.str_), return_inverse=True)
+                out.append((["" if text == "nan" else text.casefold() for text in known.tolist()], own.reshape(-1)))
+        return out
+
+    @cached_property
+    def _left(self) -> list[npt.NDArray[np.int32]]:
+        """The antecedents column by column: reading them is then sequential."""
+        return [np.ascontiguousarray(column) for column in self.rules.antecedents.T]
+
+    def find(self, word: str) -> Mask:
+        """Return which rules have a word in some text.
+
+        Args:
+            word: A word of ``split_words``.
+        """
+        side, rest = _split_side(word)
+        out = self.carried([rest in text for text in self.items], side=side)
+        for texts, own in [] if side else self.whole:
+            hits = np.array([rest in text for text in texts], bool)
+            if hits.any():
+                out |= hits[own]
+        return out
+
+    def carried(self, hits: Sequence[bool] | Mask, *, side: str = "") -> Mask:
+        """Return which rules have an item that was hit.
+
+        Args:
+            hits: Which items.
+            side: ``"if"`` or ``"then"`` for items on this side only.
+        """
+        flags = np.append(np.asarray(hits, bool), False)  # the last one is read for −1
+        out = np.zeros(len(self.rules), bool) if side == "if" else flags[self.rules.consequents]
+        if side != "then" and flags.any():
+            for column in self._left:
+                out |= flags[column]
+        return out
+
+
+class IndexedTexts(TypedDict):
+    """The texts of one statement, as positions in the texts of a ``SearchIndex``."""
+
+    kind: str
+    id: int
+    left: list[int]
+    right: list[int]
+    whole: list[int]
+
+
+class SearchIndex(TypedDict):
+    """The texts of statements for a page that searches by itself."""
+
+    texts: list[str]
+    statements: list[IndexedTexts]
+
+
+def index_texts(parts: Iterable[tuple[str, Iterable[Statement]]]) -> SearchIndex:
+    """Return the texts of statements for a page, each text once.
+
+    Args:
+        parts: Kinds of statements, with the statements in their order.
+
+    Examples:
+        >>> index_texts([])
+        {'texts': [], 'statements': []}
+    """
+    numbers: dict[str, int] = {}
+
+    def of(kind: str, number: int, texts: SearchTexts) -> Any:
+        left, right, whole = ([numbers.setdefault(text, len(numbers)) for text in side] for side in texts)
+        return {"kind": kind, "id": number, "left": left, "right": right, "whole": whole}
+
+    found = [of(kind, number, one.search_texts) for kind, some in parts for number, one in enumerate(some)]
+    return {"texts": list(numbers), "statements": found}
