@@ -145,6 +145,14 @@ export interface History {
   held: number[];
 }
 
+export interface IndexedTexts {
+  kind: "rule" | "law" | "control" | "range";
+  id: number;
+  left: number[];
+  right: number[];
+  whole: number[];
+}
+
 export interface Kind {
   kind: string;
   unit: string;
@@ -242,6 +250,7 @@ export interface Report {
   known: KnownRow[];
   laws: LawRow[];
   controls: ControlRow[];
+  search: SearchIndex;
   matrix: Matrix;
   coverage: Coverage | null;
   cards: Card[];
@@ -282,6 +291,11 @@ export interface RuleRow {
   places: string;
   review: Review | null;
   card: string | null;
+}
+
+export interface SearchIndex {
+  texts: string[];
+  statements: IndexedTexts[];
 }
 
 export interface Span {
@@ -429,6 +443,8 @@ export interface Reviewed {
 export interface RulePage {
   total: number;
   offset: number;
+  controls: ControlRow[];
+  laws: LawRow[];
   rules: RuleRow[];
   facets: Facet[];
   milliseconds: number;

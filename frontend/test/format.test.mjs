@@ -14,6 +14,7 @@ async function load(path) {
 
 const format = await load("format.ts");
 const rules = await load("components/rules.ts");
+const { search, splitWords } = await load("components/search.ts");
 const scales = await load("charts/scales.ts");
 const FEB = Date.UTC(2021, 1, 3, 14, 5);
 
@@ -82,16 +83,36 @@ test("rules without a value come last in both orders, and the order of the run s
 
 test("filters agree with each other", () => {
   const all = [rule(0, {}), rule(1, { shown_with: 0 }), rule(2, { kinds: ["flow", "level"], confidence: null }), rule(3, { sentence: "about Junction 7" })];
-  const found = (part) => rules.filtered(all, { ...rules.NO_FILTER, ...part }).map((one) => one.id);
+  const found = (part, having = [0, 1, 2, 3]) => rules.filtered(all, { ...rules.NO_FILTER, ...part }, new Set(having)).map((one) => one.id);
   assert.deepEqual(found({}), [0, 2, 3]);
   assert.deepEqual(found({ families: true }), [0, 1, 2, 3]);
   assert.deepEqual(found({ kinds: ["level"] }), [2]);
   assert.deepEqual(found({ confidence: 0.5 }), [0, 3]);
-  assert.deepEqual(found({ text: "JUNCTION 7" }), [3]);
+  assert.deepEqual(found({ text: "junction 7" }, [3]), [3]);
   assert.deepEqual(found({ chosen: 1 }), [1]);
   assert.deepEqual(found({ cell: ["flow", "pressure"] }), [0, 1, 2, 3]);
   assert.deepEqual(found({ region: { x: [0, 1], y: [0, 1] } }), [0, 3]);
   assert.equal(rules.isFiltered(rules.NO_FILTER), false);
+});
+
+test("words are split and looked up as in Python", () => {
+  // The same as in tests/explorer/test_rule_index.py.
+  assert.deepEqual(splitWords('If  the FLOW, then "Is On" then:"a b" and'), ["the", "flow", "is on", "then:a b"]);
+  assert.deepEqual(splitWords('""  " '), []);
+  assert.deepEqual(splitWords('"unfinished phrase'), ["unfinished phrase"]);
+  const texts = ["the level of tank 1 rises", "pump 335 closes", "pipe 330", "its flow is 0"];
+  const statements = [
+    { kind: "control", id: 0, left: [0], right: [1], whole: [2] },
+    { kind: "law", id: 0, left: [], right: [], whole: [3, 1] },
+    { kind: "rule", id: 0, left: [3], right: [0], whole: [] },
+  ];
+  const found = (text) => search({ texts, statements }, text).map((one) => one.kind);
+  assert.deepEqual(found(""), ["control", "law", "rule"]);
+  assert.deepEqual(found("Pump 335"), ["control", "law"]);
+  assert.deepEqual(found('"pump 335" level'), ["control"]);
+  assert.deepEqual(found("then:level"), ["rule"]);
+  assert.deepEqual(found("if:level"), ["control"]);
+  assert.deepEqual(found("then:pipe"), []);
 });
 
 test("the nearest time is found at both ends and between", () => {

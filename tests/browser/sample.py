@@ -201,6 +201,16 @@ def _drawing() -> Drawing:
     )
 
 
+def _search(rows: list[RuleRow]) -> dict[str, Any]:
+    """The texts of the control and of rules."""
+    texts = ["pump 1 opens when the level of tank 3 falls below 17.1 m", *(row["sentence"].casefold() for row in rows)]
+    statements = [{"kind": "control", "id": 0}, *({"kind": "rule", "id": row["id"]} for row in rows)]
+    return {
+        "texts": texts,
+        "statements": [{**one, "left": [], "right": [], "whole": [at]} for at, one in enumerate(statements)],
+    }
+
+
 def sample_report(*, rules: int = 120) -> Report:
     """Return a report in which every part is filled."""
     edges = [START + k * 24 * HOUR for k in range(61)]
@@ -370,6 +380,7 @@ def sample_report(*, rules: int = 120) -> Report:
                 "card": "control-0",
             }
         ],
+        "search": _search(rows),
         "matrix": {"quantities": list(KINDS), "cells": list(cells.values())},
         "coverage": {
             "edges": edges,
@@ -466,6 +477,7 @@ def empty_report() -> Report:
         "known": [],
         "laws": [],
         "controls": [],
+        "search": {"texts": [], "statements": []},
         "matrix": {"quantities": [], "cells": []},
         "coverage": None,
         "cards": [],

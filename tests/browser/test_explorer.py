@@ -101,7 +101,7 @@ def test_opens_searches_and_filters(site: Site) -> None:
     page.get_by_text(f"51–{min(every, 100)} of").wait_for()
     assert "page=1" in page.url
 
-    page.get_by_label("Search the rules by their words").fill("if:flow_AB then:pressure_C")
+    page.get_by_label("Search rules, laws and controls by their words").fill("if:flow_AB then:pressure_C")
     page.wait_for_function("n => document.querySelector('.count b').textContent !== n", arg=f"{every:,} rules")
     searched = number_of(page)
     assert 0 < searched < every
@@ -116,7 +116,7 @@ def test_opens_searches_and_filters(site: Site) -> None:
     page.go_back()
     assert number_of(page) == searched
 
-    page.get_by_label("Search the rules by their words").fill("nothingatall")
+    page.get_by_label("Search rules, laws and controls by their words").fill("nothingatall")
     page.get_by_text("No rule fits.").wait_for()
 
 
@@ -409,7 +409,7 @@ def test_a_phone_shows_one_part_at_a_time(site: Site, check_access: Callable[[An
     check_access(page)
     parts = page.get_by_role("navigation", name="Parts of the page")
     parts.get_by_role("button", name="Filter").click()
-    page.get_by_label("Search the rules by their words").fill("pressure")
+    page.get_by_label("Search rules, laws and controls by their words").fill("pressure")
     assert overflow(page) == 0
     parts.get_by_role("button", name="List").click()
     assert number_of(page) > 0
@@ -440,5 +440,5 @@ def test_a_server_that_is_gone_is_named(open_page: OpenPage) -> None:
     with th.explore(run, browser=False) as explorer:
         page = open_page(explorer.address, allowed=(explorer.address,), ignore_errors=("ERR_", "Failed to load"))
         number_of(page)
-    page.get_by_label("Search the rules by their words").fill("flow")
+    page.get_by_label("Search rules, laws and controls by their words").fill("flow")
     page.get_by_text("The explorer's server does not answer.").wait_for()

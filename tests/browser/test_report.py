@@ -70,6 +70,11 @@ def test_filters_narrow_the_table(open_page: OpenPage, address: str) -> None:
     assert status.inner_text() == "103 of 120 rules"
     page.get_by_label("Text", exact=True).fill("junction 12 pressure")
     assert _sentences(page) and all("junction 12" in text for text in _sentences(page))
+    page.get_by_label("Text", exact=True).fill("PUMP 1 then:opens")
+    assert status.inner_text() == "No rule matches."
+    page.get_by_label("Text", exact=True).fill('level "pump 1 opens"')
+    assert status.inner_text() == "1 control; no rule matches."
+    assert "Pump 1 opens" in page.locator("#rules .matching").inner_text()
     page.get_by_label("Text", exact=True).fill("no such words")
     assert status.inner_text() == "No rule matches."
     page.get_by_role("button", name="Show all rules").click()

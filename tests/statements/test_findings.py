@@ -67,7 +67,7 @@ def test_slices_and_top_keep_the_reading_order() -> None:
 @pytest.mark.parametrize("text", WORDS)
 def test_a_search_finds_what_the_texts_of_each_statement_have(text: str) -> None:
     found, words = mined().findings, split_words(text)
-    assert list(found.search(text)) == [one for one in found if contains(one, words)]
+    assert list(found.search(text)) == [one for one in found if contains(one.search_texts, words)]
 
 
 def test_the_controls_of_a_pump_come_first() -> None:
@@ -82,12 +82,12 @@ def test_the_controls_of_a_pump_come_first() -> None:
 def test_columns_find_the_same_rules_as_their_texts(rules: RuleSet) -> None:
     texts = RuleTexts(rules)
     for word in ("a", "if:a", "then:b", "is", "∈", "for every"):
-        assert texts.find(word).tolist() == [contains(rule, [word]) for rule in rules]
+        assert texts.find(word).tolist() == [contains(rule.search_texts, [word]) for rule in rules]
 
 
 def test_the_index_of_a_page_has_the_texts_of_every_statement() -> None:
     found = mined().findings
-    index = index_texts((("control", found.controls), ("law", found.laws), ("rule", found.rules)))
+    index = index_texts(found.controls, found.laws, found.rules)
     assert len(set(index["texts"])) == len(index["texts"])
     for one, record in zip(found, index["statements"], strict=True):
         sides = [record["left"], record["right"], record["whole"]]

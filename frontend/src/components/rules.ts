@@ -38,19 +38,15 @@ export function isFiltered(filter: Filter): boolean {
 
 const atLeast = (value: number | null, least: number | null) => least === null || (value !== null && value >= least);
 
-/** The rules that a filter lets through. */
-export function filtered(rules: readonly RuleRow[], filter: Filter): RuleRow[] {
-  const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
+/** The rules that a filter lets through, given the rules that have its words. */
+export function filtered(rules: readonly RuleRow[], filter: Filter, having: ReadonlySet<number>): RuleRow[] {
   return rules.filter((rule) => {
     if (filter.chosen !== null) return rule.id === filter.chosen;
     if (!filter.families && rule.shown_with !== null && filter.cell === null) return false;
     if (!atLeast(rule.confidence, filter.confidence) || !atLeast(rule.support, filter.support) || !atLeast(rule.lift, filter.lift)) return false;
     if (!filter.kinds.every((kind) => rule.kinds.includes(kind))) return false;
     if (filter.cell !== null && !(rule.quantities_if.includes(filter.cell[0]) && rule.quantity_then === filter.cell[1])) return false;
-    if (!inRegion(rule.support, rule.confidence, filter.region)) return false;
-    if (words.length === 0) return true;
-    const text = `${rule.sentence}\n${rule.formal}\n${rule.place}\n${rule.places}\n${rule.likewise.join("\n")}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return inRegion(rule.support, rule.confidence, filter.region) && having.has(rule.id);
   });
 }
 

@@ -369,6 +369,12 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
                   </button>
                 ))}
               </div>
+              {place.list === "rules" && query.q !== "" && page.value !== null && page.value.controls.length > 0 && (
+                <Controls controls={page.value.controls} current={subject?.about === "control" ? subject.id : null} onOpen={(id) => openSubject({ about: "control", id })} />
+              )}
+              {place.list === "rules" && query.q !== "" && page.value !== null && page.value.laws.length > 0 && (
+                <Laws laws={page.value.laws} current={subject?.about === "law" ? subject.id : null} onOpen={(id) => openSubject({ about: "law", id })} />
+              )}
               {place.list === "rules" && (
                 <Rules
                   place={place}

@@ -44,8 +44,8 @@ export function Filters({ query, facets, total, nodeName, searchRef, onChange }:
           type="search"
           name="q"
           value={query.q}
-          placeholder="Search the rules"
-          aria-label="Search the rules by their words"
+          placeholder="Search rules, laws, controls"
+          aria-label="Search rules, laws and controls by their words"
           aria-keyshortcuts="/"
           autocomplete="off"
           spellcheck={false}

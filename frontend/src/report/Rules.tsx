@@ -11,7 +11,9 @@ import { RuleDetail, RuleTable, countText } from "../components/RuleTable";
 import { NO_FILTER, filtered, isFiltered, sorted, type Filter, type Sort } from "../components/rules";
 import { number, percent, period, plural, whole, words } from "../format";
 import type { Coverage, RuleRow } from "../types";
+import { search } from "../components/search";
 import { Evidence, Section, nodesOf, useShared } from "./parts";
+import { Matching } from "./Statements";
 
 const PAGE = 30;
 
@@ -26,7 +28,16 @@ export function Rules() {
     setFilter({ ...filter, ...part });
     setLimit(PAGE);
   };
-  const found = useMemo(() => filtered(rules, filter), [rules, filter]);
+  const having = useMemo(() => {
+    const ids = (kind: string) => new Set(searched.flatMap((one) => (one.kind === kind ? [one.id] : [])));
+    const searched = search(report.search, filter.text);
+    const own = ids("rule");
+    // A rule that is told with another one of its family is found with that one.
+    const heads = rules.flatMap((rule) => (own.has(rule.id) && rule.shown_with !== null && !filter.families ? [rule.shown_with] : []));
+    return { controls: ids("control"), laws: ids("law"), rules: new Set([...own, ...heads]) };
+  }, [report, filter.text, filter.families]);
+  const found = useMemo(() => filtered(rules, filter, having.rules), [rules, filter, having]);
+  const searching = filter.text.trim() !== "" && filter.chosen === null;
   const listed = useMemo(() => sorted(found, sort), [found, sort]);
   const lit = useMemo(() => (isFiltered(filter) ? new Set(found.map((rule) => rule.id)) : null), [found, filter]);
   const together = useMemo(() => rules.filter((rule) => rule.shown_with !== null).length, [rules]);
@@ -74,9 +85,10 @@ export function Rules() {
       </div>
       <Filters filter={filter} change={change} rules={rules} together={together} />
       <div class="found">
-        <p role="status">{listed.length === 0 ? "No rule matches." : countText(listed.length, rules.length)}</p>
+        <p role="status">{statusText(searching ? having.controls.size : 0, searching ? having.laws.size : 0, listed.length, rules.length)}</p>
         <Choices filter={filter} change={change} clear={() => change(NO_FILTER)} />
       </div>
+      {searching && <Matching laws={having.laws} controls={having.controls} />}
       {listed.length > 0 && (
         <RuleTable
           rules={listed.slice(0, limit)}
@@ -106,6 +118,12 @@ export function Rules() {
       {report.coverage && <CoverageFigures coverage={report.coverage} />}
     </Section>
   );
+}
+
+function statusText(controls: number, laws: number, listed: number, rules: number): string {
+  const others = [controls > 0 ? plural(controls, "control") : "", laws > 0 ? plural(laws, "law") : ""].filter(Boolean);
+  if (listed > 0) return [...others, countText(listed, rules)].join(", ");
+  return others.length > 0 ? `${others.join(", ")}; no rule matches.` : "No rule matches.";
 }
 
 function Least({ label, value, onChange, step, max }: { label: string; value: number | null; onChange: (value: number | null) => void; step: number; max?: number }) {
@@ -140,11 +158,11 @@ function Filters({ filter, change, rules, together }: { filter: Filter; change: 
   }, [rules]);
   const flip = (kind: string) => change({ kinds: filter.kinds.includes(kind) ? filter.kinds.filter((one) => one !== kind) : [...filter.kinds, kind], chosen: null });
   return (
-    <div class="filters no-print" role="search" aria-label="Filter the rules">
+    <div class="filters no-print" role="search" aria-label="Search the rules, laws and controls">
       <div class="field text">
         <label>
           Text
-          <input class="input" type="search" placeholder="words of the rule, a place, a quantity" value={filter.text} onInput={(event) => change({ text: event.currentTarget.value, chosen: null })} />
+          <input class="input" type="search" placeholder="words of a rule, law or control, a place, a quantity" value={filter.text} onInput={(event) => change({ text: event.currentTarget.value, chosen: null })} />
         </label>
       </div>
       <Least label="Least confidence" step={0.05} max={1} value={filter.confidence} onChange={(confidence) => change({ confidence, chosen: null })} />

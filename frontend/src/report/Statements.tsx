@@ -49,6 +49,25 @@ export function Statements() {
   );
 }
 
+/** The controls and laws of a search, which come before the rules. */
+export function Matching({ laws, controls }: { laws: ReadonlySet<number>; controls: ReadonlySet<number> }) {
+  const { report } = useShared();
+  if (laws.size + controls.size === 0) return null;
+  return (
+    <ul class="statements matching">
+      {report.controls.map(
+        (control) =>
+          controls.has(control.id) && (
+            <li key={`control ${control.id}`}>
+              <ControlItem control={control} />
+            </li>
+          ),
+      )}
+      {report.laws.map((law) => laws.has(law.id) && <LawItem key={`law ${law.id}`} law={law} />)}
+    </ul>
+  );
+}
+
 export function Known() {
   const { report } = useShared();
   if (report.known.length === 0) return null;

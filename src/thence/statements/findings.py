@@ -82,7 +82,7 @@ class Findings(Sequence[Statement]):
     controls: Controls
     laws: Laws
     rules: RuleSet
-    place_counts: PlaceCounts = field(default=_nothing)
+    place_counts: PlaceCounts = field(default_factory=lambda: _nothing)
 
     def __len__(self) -> int:
         return len(self.controls) + len(self.laws) + len(self.rules)
@@ -192,7 +192,7 @@ class Findings(Sequence[Statement]):
         rules = np.ones(len(self.rules), bool)
         for word in words:
             rules &= self.texts.find(word)
-        return self._select(lambda one: contains(one, words), rules)
+        return self._select(lambda one: contains(one.search_texts, words), rules)
 
     def filter(
         self,

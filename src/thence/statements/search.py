@@ -8,16 +8,17 @@ milliseconds. The page of a report searches in ``index_texts``, which has the sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypedDict
+from itertools import chain
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.statements.rules.ruleset import NAMED, RuleSet
-from thence.statements.statement import SearchTexts, Statement, item_texts
+from thence.statements.statement import Kind, SearchTexts, Statement, item_texts
 
 __all__ = ["IndexedTexts", "RuleTexts", "SearchIndex", "contains", "index_texts", "split_words"]
 
@@ -48,16 +49,20 @@ def _split_side(word: str) -> tuple[str, str]:
     return (side, rest) if side in ("if", "then") and rest else ("", word)
 
 
-def contains(statement: Statement, words: Iterable[str]) -> bool:
+def contains(texts: SearchTexts, words: Iterable[str]) -> bool:
     """Return whether each word occurs in some text of a statement.
 
     Args:
-        statement: The statement.
+        texts: The texts of the statement.
         words: The words, of ``split_words``.
+
+    Examples:
+        >>> contains(SearchTexts.of(["the level rises"], ["Pump 3 closes"]), ["pump", "if:level"])
+        True
     """
-    left, right, whole = statement.search_texts
-    texts = {"if": left, "then": right, "": (*left, *right, *whole)}
-    return all(any(rest in text for text in texts[side]) for side, rest in map(_split_side, words))
+    left, right, whole = texts
+    sides = {"if": left, "then": right, "": (*left, *right, *whole)}
+    return all(any(rest in text for text in sides[side]) for side, rest in map(_split_side, words))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +76,7 @@ class RuleTexts:
         >>> import thence as th
         >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, refine=None, progress="off").rules
         >>> found = RuleTexts(rules).find("if:flow")
-        >>> found.tolist() == [contains(rule, ["if:flow"]) for rule in rules]
+        >>> found.tolist() == [contains(rule.search_texts, ["if:flow"]) for rule in rules]
         True
     """
 
@@ -98,6 +103,12 @@ class RuleTexts:
     def _left(self) -> list[npt.NDArray[np.int32]]:
         """The antecedents column by column: reading them is then sequential."""
         return [np.ascontiguousarray(column) for column in self.rules.antecedents.T]
+
+    def __iter__(self) -> Iterator[SearchTexts]:
+        """Yield the texts of each rule."""
+        for at, (left, right) in enumerate(zip(self.rules.antecedents, self.rules.consequents, strict=True)):
+            whole = tuple(text for texts, own in self.whole if (text := texts[own[at]]))
+            yield SearchTexts(tuple(self.items[item] for item in left if item >= 0), (self.items[right],), whole)
 
     def find(self, word: str) -> Mask:
         """Return which rules have a word in some text.
@@ -131,7 +142,7 @@ class RuleTexts:
 class IndexedTexts(TypedDict):
     """The texts of one statement, as positions in the texts of a ``SearchIndex``."""
 
-    kind: str
+    kind: Kind
     id: int
     left: list[int]
     right: list[int]
@@ -145,21 +156,23 @@ class SearchIndex(TypedDict):
     statements: list[IndexedTexts]
 
 
-def index_texts(parts: Iterable[tuple[str, Iterable[Statement]]]) -> SearchIndex:
-    """Return the texts of statements for a page, each text once.
+def index_texts(controls: Sequence[Statement], laws: Sequence[Statement], rules: RuleSet) -> SearchIndex:
+    """Return the texts of statements for a page, each text once, and the statements in reading order.
 
     Args:
-        parts: Kinds of statements, with the statements in their order.
+        controls: The controls.
+        laws: The laws.
+        rules: The rules.
 
     Examples:
-        >>> index_texts([])
+        >>> index_texts([], [], RuleSet.empty())
         {'texts': [], 'statements': []}
     """
     numbers: dict[str, int] = {}
-
-    def of(kind: str, number: int, texts: SearchTexts) -> Any:
+    found: list[IndexedTexts] = []
+    own = ((one.kind, at, one.search_texts) for some in (controls, laws) for at, one in enumerate(some))
+    of_rules: Iterator[tuple[Kind, int, SearchTexts]] = (("rule", at, one) for at, one in enumerate(RuleTexts(rules)))
+    for kind, at, texts in chain(own, of_rules):
         left, right, whole = ([numbers.setdefault(text, len(numbers)) for text in side] for side in texts)
-        return {"kind": kind, "id": number, "left": left, "right": right, "whole": whole}
-
-    found = [of(kind, number, one.search_texts) for kind, some in parts for number, one in enumerate(some)]
+        found.append({"kind": kind, "id": at, "left": left, "right": right, "whole": whole})
     return {"texts": list(numbers), "statements": found}

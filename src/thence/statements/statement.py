@@ -18,6 +18,7 @@ from thence.language.english import format_clause
 from thence.language.items import Aspect, Feature, Item, Role
 
 __all__ = [
+    "FACETS",
     "HOLDS",
     "MISSING",
     "NOT_APPLICABLE",
@@ -83,6 +84,18 @@ class Features:
             classes=tuple(name for one in listed for name in _classes(one)),
             properties=tuple(name for one in listed for name in _properties(one)),
         )
+
+    def named(self, facet: str) -> tuple[str, ...]:
+        """Return the names of a facet.
+
+        Args:
+            facet: ``"kind"``, ``"class"`` or ``"property"``.
+        """
+        return tuple(getattr(self, FACETS[facet]))
+
+
+FACETS = {"kind": "kinds", "class": "classes", "property": "properties"}
+"""Names of facets, and the fields of ``Features`` with their names."""
 
 
 def _is_reading(feature: Feature) -> bool:

@@ -13,13 +13,14 @@ from tests.helpers.rule_sets import FEATURES, HOSTILE, PATTERNS, rule_sets
 from thence._base.display.plots import quantity
 from thence.errors import ConfigError
 from thence.language.english import format_clause
-from thence.show.explorer.item_facets import SIGNED, feature_names
 from thence.show.explorer.pattern_names import name_patterns
-from thence.show.explorer.rule_index import MOST_CHOICES, UNREVIEWED, WHOLE_SYSTEM, RuleFilter, RuleIndex, split_words
+from thence.show.explorer.rule_index import MOST_CHOICES, UNREVIEWED, WHOLE_SYSTEM, RuleFilter, RuleIndex
 from thence.show.reports.rows import rule_rows
 from thence.statements.rules.ruleset import RuleSet
+from thence.statements.search import split_words
+from thence.statements.statement import FACETS, Features
 
-NAMES = {facet: sorted({n for f in FEATURES for n in feature_names(f, facet)}) for facet in SIGNED}
+NAMES = {facet: sorted({n for f in FEATURES for n in Features.of([f]).named(facet)}) for facet in FACETS}
 CONCLUSIONS = sorted({quantity(feature) for feature in FEATURES})
 MEASURES = ("support", "confidence", "lift", "zhang")
 
@@ -78,8 +79,8 @@ def meets(rules: RuleSet, number: int, wanted: RuleFilter, verdicts: dict[int, s
             found = contains(items, word) or word in place.casefold()
         if not found:
             return False
-    for facet in SIGNED:
-        held = {name for item in items for name in feature_names(item.feature, facet)}
+    for facet in FACETS:
+        held = {name for item in items for name in Features.of([item.feature]).named(facet)}
         if not held.issuperset(wanted.chosen(facet)):
             return False
     own = {
@@ -137,17 +138,17 @@ def test_facets_count_what_a_further_choice_leaves(
         assert len({choice["name"] for choice in facet["choices"]}) == len(facet["choices"])
         for choice in facet["choices"]:
             chosen = wanted.chosen(facet["name"])
-            more = (*chosen, choice["name"]) if facet["name"] in SIGNED else (choice["name"],)
+            more = (*chosen, choice["name"]) if facet["name"] in FACETS else (choice["name"],)
             expected = index.select(replace(wanted, **{field: tuple(dict.fromkeys(more))}), reviewed=verdicts).sum()
             assert choice["count"] == expected, (facet["name"], choice)
         listed = {choice["name"] for choice in facet["choices"] if choice["count"]}
-        if facet["name"] in SIGNED:
+        if facet["name"] in FACETS:
             rows = rule_rows(rules, np.flatnonzero(mask))
             held = {
                 n
                 for r in np.flatnonzero(mask)
                 for i in (*rules.rule(r).antecedent, rules.rule(r).consequent)
-                for n in feature_names(i.feature, facet["name"])
+                for n in Features.of([i.feature]).named(facet["name"])
             }
             if facet["name"] == "class":  # what every rule of the run has is listed only if it is chosen
                 held -= {name for name in held if all(name in _classes(rules, at) for at in range(len(rules)))}
@@ -159,7 +160,7 @@ def test_facets_count_what_a_further_choice_leaves(
 
 def _classes(rules: RuleSet, number: int) -> set[str]:
     rule = rules.rule(number)
-    return {n for item in (*rule.antecedent, rule.consequent) for n in feature_names(item.feature, "class")}
+    return {n for item in (*rule.antecedent, rule.consequent) for n in Features.of([item.feature]).named("class")}
 
 
 @given(rule_sets(), st.sampled_from(["", "support", "confidence", "lift", "p_value", "antecedents"]), st.booleans())

@@ -203,9 +203,18 @@ def _rule_page(opened: OpenRun, given: Parameters) -> RulePage:
     mask, verdicts, about = opened.select(wanted)
     found = opened.index.positions(mask, sort=given.text("sort"), descending=given.boolean("descending", default=True))
     rows = opened.rows(found[offset : offset + (50 if limit is None else limit)])
+    controls, laws = opened.select_logic(wanted)
     facets = opened.index.facets(mask, wanted, reviewed=verdicts, about=about)
     spent = round(1000 * (time.perf_counter() - begin), 1)
-    return {"total": len(found), "offset": offset, "rules": rows, "facets": facets, "milliseconds": spent}
+    return {
+        "total": len(found),
+        "offset": offset,
+        "controls": controls,
+        "laws": laws,
+        "rules": rows,
+        "facets": facets,
+        "milliseconds": spent,
+    }
 
 
 def _chosen(opened: OpenRun, named: Sequence[int]) -> Ints:

@@ -17,21 +17,23 @@ import numpy.typing as npt
 
 from thence.data.graph.records import join_values, list_values
 from thence.data.graph.system import System
-from thence.errors import ConfigError, nearest
+from thence.errors import nearest
 from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_reviews
 from thence.runs.run import Run
 from thence.show.explorer.cache import Cache
 from thence.show.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, places_of, sensors_at
 from thence.show.explorer.problems import NotFoundError
-from thence.show.explorer.rule_index import RuleFilter, RuleIndex
+from thence.show.explorer.rule_index import UNREVIEWED, RuleFilter, RuleIndex
 from thence.show.explorer.schema import NodeDetail, Outline, Places, Reviewed, RunEntry, Scatter
 from thence.show.reports.cards import Cards
 from thence.show.reports.facts import choose_facts
 from thence.show.reports.material import Material, material_of
 from thence.show.reports.method import describe_mining
 from thence.show.reports.rows import control_rows, law_rows, rule_rows
-from thence.show.reports.schema import Card, Drawing, Report, RuleRow
-from thence.statements.keys import Keys, is_key, key_text
+from thence.show.reports.schema import Card, ControlRow, Drawing, LawRow, Report, RuleRow
+from thence.statements.keys import key_text
+from thence.statements.search import contains
+from thence.statements.statement import FACETS, SearchTexts, Statement
 
 __all__ = ["OpenRun"]
 
@@ -101,30 +103,6 @@ class OpenRun:
         """The run with its data, as far as they are available now."""
         return self._material or Material(self.run, why="The data of the run are being read.")
 
-    @cached_property
-    def keys(self) -> Keys:
-        """The keys of the rules."""
-        return self.run.rules.keys
-
-    @cached_property
-    def _by_key(self) -> tuple[Keys, npt.NDArray[np.int64]]:
-        """The keys in order, and the rule of each."""
-        order = np.argsort(self.keys, kind="stable")
-        return self.keys[order], order
-
-    def position_of(self, key: str) -> int | None:
-        """Return the position of the rule with a key; of several with the same key, the first.
-
-        Args:
-            key: The key.
-        """
-        if not is_key(key) or not len(self.run.rules):
-            return None
-        keys, order = self._by_key
-        wanted = np.uint64(int(key, 16))
-        at = int(np.searchsorted(keys, wanted))
-        return int(order[at]) if at < len(keys) and keys[at] == wanted else None
-
     @property
     def reviews(self) -> Reviews:
         """What people said of the rules."""
@@ -144,6 +122,36 @@ class OpenRun:
         verdicts = self.verdicts
         about = None if wanted.node is None else self.rules_about(wanted.node)
         return self.index.select(wanted, reviewed=verdicts, about=about), verdicts, about
+
+    def select_logic(self, wanted: RuleFilter) -> tuple[list[ControlRow], list[LawRow]]:
+        """Return the controls and laws that meet conditions; none if a condition is one that only rules can meet.
+
+        Args:
+            wanted: The conditions.
+        """
+        found, reviews = self.run.findings, self.reviews
+        if wanted.pattern or wanted.conclusion or wanted.bounds:
+            return [], []
+
+        def fits(one: Statement, texts: SearchTexts) -> bool:
+            about, review = one.about, reviews.get(one.key)
+            verdict = (review.verdict if review is not None else "") or UNREVIEWED
+            return (
+                contains(texts, wanted.words)
+                and all(name in about.named(facet) for facet in FACETS for name in wanted.chosen(facet))
+                and (wanted.node is None or wanted.node in about.places)
+                and (not wanted.review or verdict in wanted.review)
+            )
+
+        chosen = {one.key for one, texts in self._logic if fits(one, texts)}
+        rows = control_rows(found.controls, reviews=reviews, chosen=chosen)
+        return rows, law_rows(found.laws, reviews=reviews, chosen=chosen)
+
+    @cached_property
+    def _logic(self) -> list[tuple[Statement, SearchTexts]]:
+        """The controls and laws with their texts."""
+        found = self.run.findings
+        return [(one, one.search_texts) for part in (found.controls, found.laws) for one in part]
 
     def rows(self, positions: Any) -> list[RuleRow]:
         """Return rules as rows.
@@ -199,7 +207,7 @@ class OpenRun:
             ConfigError: If nothing in the run has the key, or the review is not valid.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        given = Review(verdict, note, now, self._sentence_of(key))
+        given = Review(verdict, note, now, self.run.findings[key].sentence())
         with self._lock:
             if self.run.path is not None:
                 kept = save_reviews(self.run.path, {key: given})
@@ -297,13 +305,8 @@ class OpenRun:
         if name not in system.graph:
             raise NotFoundError(f"there is no node '{name[:80]}'", hint=nearest(name[:80], system.graph.nodes))
         node = system.graph.nodes[name]
-        laws, controls = list(self.run.laws or ()), list(self.run.controls or ())
-        own_laws = {at for at, law in enumerate(laws) if any(one.place == name for one in law.by_place)}
-        own_controls = {
-            at
-            for at, one in enumerate(controls)
-            if name in (one.actuator_feature.place, one.sensor_feature.place if one.sensor_feature else None)
-        }
+        found = self.run.findings
+        here = {one.key for one, _ in self._logic if name in one.about.places}
         return {
             "id": name,
             "name": join_values(list_values(node.properties.get("name"))) or name,
@@ -311,28 +314,10 @@ class OpenRun:
             "properties": node_properties(system, node),
             "sensors": list(sensors_at(system, name)),
             "neighbours": list(system.graph.neighbours(name))[:MOST_NEIGHBOURS],
-            "laws": [row for row in law_rows(laws, reviews=self.reviews) if row["id"] in own_laws],
-            "controls": [row for row in control_rows(controls, reviews=self.reviews) if row["id"] in own_controls],
+            "laws": law_rows(found.laws, reviews=self.reviews, chosen=here),
+            "controls": control_rows(found.controls, reviews=self.reviews, chosen=here),
             "rules": int(self.rules_about(name).sum()),
         }
-
-    @cached_property
-    def _statements(self) -> dict[str, str]:
-        """The sentences of laws and controls by key."""
-        laws = {law.key: law.english for law in self.run.laws or ()}
-        return {control.key: control.english for control in self.run.controls or ()} | laws
-
-    def _sentence_of(self, key: str) -> str:
-        """The sentence of the rule, law or control with a key."""
-        if key in self._statements:
-            return self._statements[key]
-        found = self.position_of(key)
-        if found is None:
-            raise ConfigError(
-                f"no rule, law or control of the run has the key '{key[:40]}'",
-                hint="use the key of a rule, law or control of this run",
-            )
-        return self.run.rules.rule(found).english
 
     @cached_property
     def _entries(self) -> list[list[int]]:
@@ -349,8 +334,8 @@ class OpenRun:
             if stamp != self._read[0]:
                 reviews = self._in_memory if self.run.path is None else load_reviews(self.run.path)
                 known = np.array([int(key, 16) for key in reviews], np.uint64)
-                found = np.flatnonzero(np.isin(self.keys, known)).tolist() if len(known) else []
-                by_position = {at: reviews[key_text(self.keys[at])] for at in found}
+                found = np.flatnonzero(np.isin(self.run.rules.keys, known)).tolist() if len(known) else []
+                by_position = {at: reviews[key_text(self.run.rules.keys[at])] for at in found}
                 self._read = (stamp, reviews, by_position)
             return self._read[1], self._read[2]
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from thence.show.explorer.problems import RequestError
-from thence.show.explorer.rule_index import RuleFilter, split_words
+from thence.show.explorer.rule_index import RuleFilter
+from thence.statements.search import split_words
 
 __all__ = ["Parameters", "as_integer", "read_json", "read_mapping"]
 

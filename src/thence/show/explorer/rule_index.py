@@ -6,7 +6,6 @@ integer columns. Sentences are made for a page only. Must not know requests, fil
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -15,16 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thence._base.display.plots import quantity
 from thence.errors import ConfigError, nearest
+from thence.language.items import Feature
 from thence.show.explorer.cache import Cache
-from thence.show.explorer.item_facets import SIGNED, ItemFacets
 from thence.show.explorer.pattern_names import name_patterns
 from thence.show.explorer.schema import Facet
 from thence.statements.rules.bounds import is_within
 from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import RuleSet
+from thence.statements.search import RuleTexts
+from thence.statements.statement import FACETS, Features
 
-__all__ = ["MOST_CHOICES", "UNREVIEWED", "WHOLE_SYSTEM", "RuleFilter", "RuleIndex", "split_words"]
+__all__ = ["MOST_CHOICES", "UNREVIEWED", "WHOLE_SYSTEM", "RuleFilter", "RuleIndex"]
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -37,9 +39,6 @@ MOST_CHOICES = 200
 """Number of choices of a facet that are listed."""
 _KEPT = 48
 """Number of masks that are remembered."""
-_JOINING = frozenset({"if", "then", "and", "→", "∧", "⊢"})
-"""Words that only join the items of a rule, so that a whole sentence can be searched."""
-_WORD = re.compile(r'(?:(?:if|then):)?"[^"]*"?|[^\s"]+')
 _INT63 = 1 << 62
 _SMALL = 1 << 22
 _AT_ONCE = 1 << 13
@@ -85,20 +84,6 @@ class RuleFilter:
         return tuple(getattr(self, "cls" if facet == "class" else facet))
 
 
-def split_words(text: str) -> tuple[str, ...]:
-    """Split what a person typed into words; a phrase in double quotes is one, and ``if:`` or ``then:`` names a side.
-
-    Args:
-        text: What was typed.
-
-    Examples:
-        >>> split_words('Flow "lowest fifth" if:pump then:"is on"')
-        ('flow', 'lowest fifth', 'if:pump', 'then:is on')
-    """
-    found = (word.replace('"', "").strip().strip(",;") for word in _WORD.findall(text.casefold()))
-    return tuple(dict.fromkeys(word for word in found if word and word not in _JOINING))
-
-
 @dataclass(eq=False)
 class RuleIndex:
     """Columns of rules for quick answers.
@@ -125,19 +110,25 @@ class RuleIndex:
         return len(self.rules)
 
     @cached_property
-    def facets_of(self) -> ItemFacets:
-        """The distinct items of the rules."""
-        return ItemFacets(self.rules.items)
+    def texts(self) -> RuleTexts:
+        """The texts of the rules, for searching."""
+        return RuleTexts(self.rules)
+
+    @cached_property
+    def _about(self) -> list[Features]:
+        """What each of the distinct items is about."""
+        return [Features.of([item.feature]) for item in self.rules.items]
+
+    @cached_property
+    def _quantities(self) -> list[str]:
+        """What each item says something about, in words."""
+        known: dict[Feature, str] = {}
+        return [known.setdefault(item.feature, quantity(item.feature)) for item in self.rules.items]
 
     @cached_property
     def patterns(self) -> list[str]:
         """The name of each pattern in words; the last is that of none."""
         return [*name_patterns(self.rules.patterns), WHOLE_SYSTEM]
-
-    @cached_property
-    def _left(self) -> list[npt.NDArray[np.int32]]:
-        """The antecedents column by column: reading them is then sequential."""
-        return [np.ascontiguousarray(column) for column in self.rules.antecedents.T]
 
     @cached_property
     def _pattern_of(self) -> npt.NDArray[np.int32]:
@@ -148,7 +139,7 @@ class RuleIndex:
 
     def warm(self) -> None:
         """Prepare what the first request of each kind would otherwise wait for."""
-        _ = self._groups, self._choices, self._conclusion_of, self.facets_of.texts
+        _ = self._groups, self._choices, self._conclusion_of, self.texts.items
         for name in ("confidence", "support", "lift", "zhang"):
             self.order(name, descending=True)
 
@@ -167,8 +158,8 @@ class RuleIndex:
         """
         keep = np.ones(len(self), bool)
         for word in wanted.words:
-            keep &= self._cache.get(("word", word), partial(self._search, word))
-        for facet in SIGNED:
+            keep &= self._cache.get(("word", word), partial(self.texts.find, word))
+        for facet in FACETS:
             for name in wanted.chosen(facet):
                 keep &= self._cache.get((facet, name), partial(self._signed, facet, name))
         for facet in ("pattern", "conclusion", "review"):
@@ -222,7 +213,7 @@ class RuleIndex:
             reviewed: As in ``select``.
             about: As in ``select``.
         """
-        out = [self._signed_facet(facet, mask, wanted) for facet in SIGNED]
+        out = [self._signed_facet(facet, mask, wanted) for facet in FACETS]
         for facet in ("pattern", "conclusion", "review"):
             free = mask
             if wanted.chosen(facet):
@@ -238,30 +229,13 @@ class RuleIndex:
             sensors: The ids of its sensors.
             patterns: The texts of the patterns that match there.
         """
-        named = self._carried(self.facets_of.about_node(node, sensors))
+        hits = [node in one.places or not sensors.isdisjoint(one.sensors) for one in self._about]
+        named = self.texts.carried(hits)
         matching = np.array([text in patterns for text, _ in self.rules.patterns] + [False])
         return np.asarray(named | matching[self._pattern_of])
 
-    def _search(self, word: str) -> Mask:
-        side, _, rest = word.partition(":")
-        if side in ("if", "then") and rest:
-            hits = [rest in text for text in self.facets_of.texts]
-            return self._carried(hits, side=side)
-        places = np.array([word in words.casefold() for _, words in self.rules.patterns] + [False])
-        named = self._carried([word in text for text in self.facets_of.texts])
-        return np.asarray(named | places[self._pattern_of])
-
-    def _carried(self, hits: Sequence[bool] | Mask, *, side: str = "both") -> Mask:
-        """Which rules have an item that was hit."""
-        flags = np.append(np.asarray(hits, bool), False)  # the last one is read for −1
-        out = np.zeros(len(self), bool) if side == "if" else flags[self.rules.consequents]
-        if side != "then" and flags.any():
-            for column in self._left:
-                out |= flags[column]
-        return out
-
     def _signed(self, facet: str, name: str) -> Mask:
-        return self._carried([name in names for names in self.facets_of.names(facet)])
+        return self.texts.carried([name in about.named(facet) for about in self._about])
 
     def _single(self, facet: str, chosen: Sequence[str], reviewed: Mapping[int, str] | None) -> Mask:
         if facet == "review":
@@ -306,21 +280,21 @@ class RuleIndex:
     def _conclusions(self) -> list[str]:
         """The distinct quantities that rules conclude about."""
         used = np.unique(self.rules.consequents).tolist()
-        return sorted({self.facets_of.conclusions[item] for item in used})
+        return sorted({self._quantities[item] for item in used})
 
     @cached_property
     def _conclusion_of(self) -> npt.NDArray[np.int32]:
         at = {name: number for number, name in enumerate(self._conclusions)}
-        own = np.array([at.get(name, 0) for name in self.facets_of.conclusions] or [0], np.int32)
+        own = np.array([at.get(name, 0) for name in self._quantities] or [0], np.int32)
         return own[self.rules.consequents]
 
     @cached_property
     def _signatures(self) -> tuple[npt.NDArray[np.int64], list[dict[str, frozenset[str]]]]:
         """Items that are about the same kinds, classes and properties have the same number; and what that is."""
-        columns = [self.facets_of.names(facet) for facet in SIGNED]
+        columns = [[about.named(facet) for about in self._about] for facet in FACETS]
         numbers: dict[tuple[tuple[str, ...], ...], int] = {}
         own = [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
-        about = [dict(zip(SIGNED, map(frozenset, row), strict=True)) for row in numbers]
+        about = [dict(zip(FACETS, map(frozenset, row), strict=True)) for row in numbers]
         return np.array(own, np.int64), about
 
     @cached_property
@@ -328,7 +302,7 @@ class RuleIndex:
         """Groups of rules whose items have the same signatures: the group of each rule, and the signatures of each."""
         own, about = self._signatures
         table = np.append(own, len(about))  # −1 has a signature of its own, which is about nothing
-        rows = np.stack([table[column] for column in (*self._left, self.rules.consequents)], axis=1)
+        rows = np.stack([table[column] for column in (*self.rules.antecedents.T, self.rules.consequents)], axis=1)
         rows.sort(axis=1)
         codes = np.zeros(len(self), np.int64)
         base, most = len(about) + 1, 1
@@ -354,7 +328,7 @@ class RuleIndex:
         _, rows = self._groups
         _, about = self._signatures
         out = {}
-        for facet in SIGNED:
+        for facet in FACETS:
             names = sorted({name for signature in about for name in signature[facet]})
             has = np.zeros((len(about) + 1, len(names)), bool)
             at = {name: number for number, name in enumerate(names)}

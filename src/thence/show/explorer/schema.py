@@ -87,10 +87,12 @@ class Facet(TypedDict):
 
 
 class RulePage(TypedDict):
-    """A page of rules."""
+    """A page of rules, and the controls and laws of the same filter, which come before the rules."""
 
     total: int
     offset: int
+    controls: list[ControlRow]
+    laws: list[LawRow]
     rules: list[RuleRow]
     facets: list[Facet]
     milliseconds: float

@@ -141,7 +141,7 @@ class State:
     def _with_rule(self, alert: Alert) -> Alert:
         """The alert with its rule: by the key; without one, by the number, if the rule there says the same."""
         for opened in self._runs:
-            found = opened.position_of(alert["key"])
+            found = opened.run.findings.rule_at(alert["key"])
             number, rules = alert["rule"], opened.run.rules
             if found is None and not alert["key"] and number is not None and number < len(rules):
                 found = number if rules.rule(number).english == alert["says"] else None

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any, Literal
 
+import numpy as np
+
 from thence._base.progress import Progress, silent
 from thence.checks.application.applied import Applied
 from thence.checks.detect.detection import Detection
@@ -28,6 +30,7 @@ from thence.show.reports.method import describe_mining
 from thence.show.reports.rows import control_rows, known_rows, law_rows, rule_rows, shown_together
 from thence.show.reports.schema import Applied as AppliedPart
 from thence.show.reports.schema import Card, Detected, Report
+from thence.statements.search import index_texts
 
 __all__ = ["FORMAT", "build_report"]
 
@@ -104,6 +107,7 @@ def build_report(
         known=known_rows(run.known),
         laws=law_rows(run.laws or (), reviews=reviews),
         controls=control_rows(run.controls or (), reviews=reviews),
+        search=index_texts(run.controls or (), run.laws or (), run.rules.take(np.arange(shown))),
         matrix=build_matrix(run.rules),
         coverage=coverage,
         cards=[],
@@ -163,6 +167,8 @@ def _fitted(report: Report) -> Report:
             kept = len(report["rules"]) // 2
             report["rules_left_out"] += len(report["rules"]) - kept
             report["rules"] = report["rules"][:kept]
+            listed = report["search"]["statements"]
+            report["search"]["statements"] = [one for one in listed if one["kind"] != "rule" or one["id"] < kept]
     _link(report)
     lost = cards - len(report["cards"])
     if lost:

@@ -6,13 +6,12 @@ rows of a million rules cost as much as a few rows of ten. Must not select or co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from thence._base.display.plots import quantity
 from thence.language.english import format_clause
-from thence.language.items import Aspect, Item, Role
 from thence.runs.reviews import Review as Reviewed
 from thence.show.reports.numbers import finite
 from thence.show.reports.schema import ControlRow, KnownRow, LawRow, Review, RuleRow
@@ -20,7 +19,7 @@ from thence.statements.controls.control import Control
 from thence.statements.laws.law import Law
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["control_rows", "kinds_of", "known_rows", "law_rows", "review_of", "rule_rows", "shown_together"]
+__all__ = ["control_rows", "known_rows", "law_rows", "review_of", "rule_rows", "shown_together"]
 
 _MEASURES = {"support": "support", "confidence": "confidence", "lift": "lift", "zhang": "zhang"}
 _MEASURES |= {"coverage": "rule_coverage"}
@@ -78,7 +77,7 @@ def rule_rows(
                 pattern=rule.pattern,
                 quantities_if=list(dict.fromkeys(quantity(item.feature) for item in rule.antecedent)),
                 quantity_then=quantity(rule.consequent.feature),
-                kinds=kinds_of((*rule.antecedent, rule.consequent)),
+                kinds=list(rule.about.kinds),
                 support=finite(columns["support"][at]),
                 confidence=finite(columns["confidence"][at]) if applied else None,
                 lift=finite(columns["lift"][at]) if applied else None,
@@ -112,22 +111,6 @@ def shown_together(rules: RuleSet, *, most: int | None = None) -> Sequence[Seque
     return [[number] for number in range(len(rules))[:most]]
 
 
-def kinds_of(items: Iterable[Item]) -> list[str]:
-    """Return the kinds of the sensors that items are about, each once, in order of their names.
-
-    Args:
-        items: The items.
-
-    Examples:
-        >>> from thence.language.items import Feature
-        >>> kinds_of([Item.is_(Feature("s1", label="status"), "open"), Item.is_(Feature("d"), "on")])
-        ['d', 'status']
-    """
-    features = [item.feature for item in items]
-    read = [one for one in features if one.aspect is Aspect.MEASUREMENT and one.role is not Role.TIME]
-    return sorted({one.label or one.subject for one in read} - {""})
-
-
 def known_rows(known: RuleSet | None) -> list[KnownRow]:
     """Return known rules as rows.
 
@@ -154,12 +137,15 @@ def known_rows(known: RuleSet | None) -> list[KnownRow]:
     ]
 
 
-def law_rows(laws: Iterable[Law], *, reviews: Mapping[str, Reviewed] | None = None) -> list[LawRow]:
+def law_rows(
+    laws: Iterable[Law], *, reviews: Mapping[str, Reviewed] | None = None, chosen: Container[str] | None = None
+) -> list[LawRow]:
     """Return laws as rows.
 
     Args:
         laws: The laws, in their order.
         reviews: What people said of laws, by key.
+        chosen: The keys of those that are wanted; all by default.
 
     Examples:
         >>> law_rows([])
@@ -183,15 +169,19 @@ def law_rows(laws: Iterable[Law], *, reviews: Mapping[str, Reviewed] | None = No
         )
         for number, law in enumerate(laws)
         for key in [law.key]
+        if chosen is None or key in chosen
     ]
 
 
-def control_rows(controls: Iterable[Control], *, reviews: Mapping[str, Reviewed] | None = None) -> list[ControlRow]:
+def control_rows(
+    controls: Iterable[Control], *, reviews: Mapping[str, Reviewed] | None = None, chosen: Container[str] | None = None
+) -> list[ControlRow]:
     """Return controls as rows.
 
     Args:
         controls: The controls, in their order.
         reviews: What people said of controls, by key.
+        chosen: The keys of those that are wanted; all by default.
 
     Examples:
         >>> control_rows([])
@@ -209,6 +199,7 @@ def control_rows(controls: Iterable[Control], *, reviews: Mapping[str, Reviewed]
         )
         for number, one in enumerate(controls)
         for key in [one.key]
+        if chosen is None or key in chosen
     ]
 
 

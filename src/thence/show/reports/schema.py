@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from thence.statements.search import IndexedTexts, SearchIndex
+
 __all__ = [
     "Alarm",
     "Applied",
@@ -26,6 +28,7 @@ __all__ = [
     "GapsRow",
     "GraphSummary",
     "History",
+    "IndexedTexts",
     "Kind",
     "KnownRow",
     "LawRow",
@@ -37,6 +40,7 @@ __all__ = [
     "Report",
     "Review",
     "RuleRow",
+    "SearchIndex",
     "Span",
     "Stage",
     "SystemPart",
@@ -453,6 +457,8 @@ class Report(TypedDict):
     known: list[KnownRow]
     laws: list[LawRow]
     controls: list[ControlRow]
+    search: SearchIndex
+    """The texts in which the page looks up words."""
     matrix: Matrix
     coverage: Coverage | None
     cards: list[Card]

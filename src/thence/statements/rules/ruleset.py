@@ -87,7 +87,7 @@ class Rule:
         both_ways: Whether the rule also holds in the other direction, for the sentence of the rule.
         counts: How often it applied and held, if it was counted.
         source: Where a rule comes from that was known before; empty for rules that were found.
-        named: Names of places that are known of it, for searching.
+        named: Its pattern in words and the names of places that are known of it, for searching.
 
     Examples:
         >>> from thence.language.items import Feature, Interval
@@ -148,7 +148,7 @@ class Rule:
     def search_texts(self) -> SearchTexts:
         """The texts of its items, its place in words, and the names of places that are known of it."""
         left = map(item_texts, self.antecedent)
-        return SearchTexts.of(left, [item_texts(self.consequent)], [self.place, self.source, *self.named])
+        return SearchTexts.of(left, [item_texts(self.consequent)], [*(self.named or [self.place]), self.source])
 
     def sentence(self, words: Words = PLAIN) -> str:
         """Return the rule as a sentence.
@@ -387,11 +387,11 @@ class RuleSet:
         pattern, place = self.patterns[at] if at >= 0 else ("", "")
         antecedent = tuple(self.items[i] for i in self.antecedents[number] if i >= 0)
         both_ways = "both_ways" in self.extras and bool(self.extras["both_ways"][number])
+        named = (place, *(self._text(column, number) for column in NAMED if column in self.extras))
         if place and "places" in self.extras and self.extras["places"][number] == 1:
             place = self._single(place, number)
         counts = HeldCounts(int(self.counts.n_antecedent[number]), int(self.counts.n_both[number]))
         source = str(self.extras["name"][number]) if "name" in self.extras else ""
-        named = tuple(self._text(column, number) for column in NAMED if column in self.extras)
         return Rule(antecedent, self.items[self.consequents[number]], pattern, place, both_ways, counts, source, named)
 
     def _text(self, column: str, number: int) -> str:
