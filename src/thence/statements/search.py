@@ -108,7 +108,9 @@ class RuleTexts:
         """Yield the texts of each rule."""
         for at, (left, right) in enumerate(zip(self.rules.antecedents, self.rules.consequents, strict=True)):
             whole = tuple(text for texts, own in self.whole if (text := texts[own[at]]))
-            yield SearchTexts(tuple(self.items[item] for item in left if item >= 0), (self.items[right],), whole)
+            yield SearchTexts(
+                tuple(sorted(self.items[item] for item in left if item >= 0)), (self.items[right],), whole
+            )
 
     def find(self, word: str) -> Mask:
         """Return which rules have a word in some text.

@@ -23,7 +23,7 @@ def test_history_counts_the_switches_and_those_that_are_explained(run: Run) -> N
     assert run.controls and run.readings is not None
     cards = Cards(material_of(run))
     for position, control in enumerate(run.controls):
-        card = cards.control(position)
+        card = cards.card("control", position)
         assert card is not None and card["history"] is not None
         assert sum(card["history"]["applied"]) == control.tally.switches
         assert sum(card["history"]["held"]) == control.tally.explained
@@ -38,7 +38,7 @@ def test_the_reading_has_the_threshold_as_a_band_and_the_actuator_its_state(run:
     assert run.controls
     cards = Cards(material_of(run))
     for position, control in enumerate(run.controls):
-        card = cards.control(position)
+        card = cards.card("control", position)
         assert card is not None
         actuator = card["traces"][-1]
         assert actuator["sensor"] == control.actuator

@@ -33,7 +33,7 @@ def test_history_and_places_are_the_counts_of_the_law(run: Run) -> None:
     assert run.laws
     cards = Cards(material_of(run))
     for position, law in enumerate(run.laws):
-        card = cards.law(position)
+        card = cards.card("law", position)
         assert card is not None and card["history"] is not None
         assert sum(card["history"]["applied"]) == law.rows
         assert sum(card["history"]["held"]) == law.held
@@ -53,7 +53,7 @@ def test_where_a_law_is_broken_the_difference_is_outside_the_band() -> None:
     readings = run.readings
     assert readings is not None
     position = next(at for at, law in enumerate(run.laws) if law.form == "equal" and len(law.terms) > 2)
-    card = Cards(material_of(run)).law(position)
+    card = Cards(material_of(run)).card("law", position)
     assert card is not None
     assert card["place"] == "J2"
     residual = card["traces"][-1]
@@ -75,7 +75,7 @@ def test_the_traces_are_the_terms() -> None:
     assert run.laws is not None and run.readings is not None
     readings = run.readings
     position = next(at for at, law in enumerate(run.laws) if law.form == "equal" and len(law.terms) == 3)
-    card = Cards(material_of(run)).law(position)
+    card = Cards(material_of(run)).card("law", position)
     assert card is not None
     assert len(card["traces"]) == 4
     start = as_milliseconds(readings.times).tolist().index(card["traces"][0]["times"][0])
@@ -92,7 +92,7 @@ def test_a_law_about_one_quantity_has_its_bound_as_a_band() -> None:
     assert run.laws is not None
     cards = Cards(material_of(run))
     for position, law in enumerate(run.laws):
-        card = cards.law(position)
+        card = cards.card("law", position)
         assert card is not None
         if law.form == "at_least" and not law.right:
             assert [band["low"] for band in card["traces"][0]["bands"]] == [-law.band.absolute]
@@ -106,6 +106,6 @@ def test_several_sites_have_laws_with_cards() -> None:
     assert run.laws
     cards = Cards(material_of(run))
     for position, law in enumerate(run.laws):
-        card = cards.law(position)
+        card = cards.card("law", position)
         assert card is not None and card["history"] is not None
         assert sum(card["history"]["held"]) == law.held

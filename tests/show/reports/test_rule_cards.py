@@ -96,7 +96,7 @@ def test_a_card_marks_the_rows_of_the_table_and_its_history_adds_up(seed: int, m
     run = mined(world(seed, frames=frames), enrich=mode)
     cards = Cards(material_of(run))
     for position in range(0, len(run.rules), max(len(run.rules) // 6, 1)):
-        card = cards.rule(position)
+        card = cards.card("rule", position)
         assert card is not None
         check_card(run, position, card)
 
@@ -107,7 +107,7 @@ def test_rows_without_a_consequent_count_if_the_run_counts_over_all_rows(seed: i
     run = mined(world(seed, frames=50, missing=0.4), enrich="lifted", denominator="all")
     cards = Cards(material_of(run))
     for position in range(min(len(run.rules), 8)):
-        card = cards.rule(position)
+        card = cards.card("rule", position)
         assert card is not None and card["history"] is not None
         assert sum(card["history"]["applied"]) == int(run.rules.counts.n_antecedent[position])
         assert sum(card["history"]["held"]) == int(run.rules.counts.n_both[position])
@@ -124,7 +124,7 @@ def test_places_have_the_counts_and_the_exceptions_of_the_rule(pipes: Run) -> No
     told = find_exceptions(pipes.rules, table)
     cards = Cards(material_of(pipes))
     for position in range(len(pipes.rules)):
-        card = cards.rule(position)
+        card = cards.card("rule", position)
         assert card is not None
         shown = card["places"]
         assert sum(one["rows"] for one in shown) == int(pipes.rules.counts.n_antecedent[position])
@@ -145,7 +145,7 @@ def test_bands_are_on_the_scale_of_the_sensor(pipes: Run) -> None:
     cards = Cards(material_of(pipes))
     seen = 0
     for position in range(len(pipes.rules)):
-        rule, card = pipes.rules.rule(position), cards.rule(position)
+        rule, card = pipes.rules.rule(position), cards.card("rule", position)
         assert card is not None
         block = block_of(pipes, position)
         embedding = name_places(block, range(block.n_embeddings)).index(card["place"])
@@ -180,7 +180,7 @@ def test_an_aggregate_is_the_series_of_the_neighbours(pipes: Run) -> None:
     column = {sensor.id: at for at, sensor in enumerate(readings.numeric)}
     checked = 0
     for position in range(len(pipes.rules)):
-        card = cards.rule(position)
+        card = cards.card("rule", position)
         assert card is not None
         for trace in card["traces"]:
             if trace["name"] != "the total flow of the Pipes that end there":
@@ -202,7 +202,7 @@ def test_nodes_and_edges_are_those_of_the_graph(pipes: Run) -> None:
     assert graph is not None
     linked = {(edge.source, edge.target) for edge in graph.edges.values()}
     for position in range(len(pipes.rules)):
-        card = Cards(material_of(pipes)).rule(position)
+        card = Cards(material_of(pipes)).card("rule", position)
         assert card is not None
         assert card["nodes"] and set(card["nodes"]) <= set(graph.nodes)
         assert all((source, target) in linked for source, target in card["edges"])
@@ -211,7 +211,7 @@ def test_nodes_and_edges_are_those_of_the_graph(pipes: Run) -> None:
 
 def test_names_from_data_are_kept_as_they_are() -> None:
     run = mined(world(1), enrich="none")
-    card = Cards(material_of(run)).rule(0)
+    card = Cards(material_of(run)).card("rule", 0)
     assert card is not None
     assert all(trace["node"] in HOSTILE for trace in card["traces"])
     assert json.loads(json.dumps(card)) == card
@@ -221,7 +221,7 @@ def test_a_statement_about_some_sensor_shows_one_that_satisfies_it() -> None:
     run = mined(world(2, frames=200, missing=0.0), enrich="existential")
     cards = Cards(material_of(run))
     for position in range(min(10, len(run.rules))):
-        rule, card = run.rules.rule(position), cards.rule(position)
+        rule, card = run.rules.rule(position), cards.card("rule", position)
         assert card is not None and len(card["traces"]) >= 1
         reading = rule.consequent.feature.where[-1]
         trace = next(one for one in card["traces"] if any(band["side"] == "then" for band in one["bands"]))
@@ -245,7 +245,7 @@ def test_features_of_time_have_traces_and_bands(derive: str) -> None:
     assert chosen
     cards = Cards(material_of(run))
     for position in chosen[:20]:
-        card = cards.rule(position)
+        card = cards.card("rule", position)
         assert card is not None
         check_card(run, position, card)
         assert card["traces"] and all(trace["bands"] for trace in card["traces"])
@@ -259,7 +259,7 @@ def test_the_rules_of_several_sites_are_shown_at_a_place_of_one_of_them() -> Non
     run = mined(sites, enrich="lifted")
     cards = Cards(material_of(run))
     for position in range(min(12, len(run.rules))):
-        card = cards.rule(position)
+        card = cards.card("rule", position)
         assert card is not None
         check_card(run, position, card)
         assert {one["name"].partition("/")[0] for one in card["places"]} <= {"north", "south"}
@@ -270,7 +270,7 @@ def test_a_table_without_bins_has_cards_too() -> None:
     run = th.mine(system, windows="1h", enrich="none", miner="ts-narm", evaluations=2000, progress="off", seed=1)
     assert isinstance(run.table, FeatureTable) and len(run.rules)
     for position in range(min(5, len(run.rules))):
-        card = Cards(material_of(run)).rule(position)
+        card = Cards(material_of(run)).card("rule", position)
         assert card is not None and card["history"] is not None
         assert sum(card["history"]["held"]) == int(run.rules.counts.n_both[position])
 
@@ -278,18 +278,18 @@ def test_a_table_without_bins_has_cards_too() -> None:
 def test_a_table_whose_rows_have_no_time_has_no_cards() -> None:
     run = th.mine(pl.DataFrame({"a": ["x", "x", "y"] * 9, "b": ["u", "u", "v"] * 9}), progress="off")
     assert len(run.rules)
-    assert Cards(material_of(run)).rule(0) is None
+    assert Cards(material_of(run)).card("rule", 0) is None
 
 
 def test_without_the_data_there_is_no_card(pipes: Run) -> None:
     alone = Material(pipes)
-    assert Cards(alone).rule(0) is None
-    assert Cards(alone).law(0) is None
-    assert Cards(alone).control(0) is None
+    assert Cards(alone).card("rule", 0) is None
+    assert Cards(alone).card("law", 0) is None
+    assert Cards(alone).card("control", 0) is None
 
 
 def test_why_says_what_is_shown(pipes: Run) -> None:
-    card = Cards(material_of(pipes)).rule(0)
+    card = Cards(material_of(pipes)).card("rule", 0)
     assert card is not None
     assert card["why"].endswith(".") and "window" in card["why"]
     assert card["key"] == "rule-0"
@@ -310,7 +310,7 @@ def test_a_run_that_was_read_from_disk_has_the_same_cards(mode: str, tmp_path: P
     assert len(run.rules)
     before, after = Cards(material_of(run)), Cards(material_of(again))
     for position in range(len(run.rules)):
-        assert unordered(after.rule(position)) == unordered(before.rule(position))
+        assert unordered(after.card("rule", position)) == unordered(before.card("rule", position))
 
 
 def test_events_of_some_sensor_show_one_with_the_event() -> None:
@@ -318,7 +318,7 @@ def test_events_of_some_sensor_show_one_with_the_event() -> None:
     chosen = [at for at in range(len(run.rules)) if run.rules.rule(at).consequent.feature.name == "switch"]
     assert chosen and run.readings is not None
     for position in chosen[:5]:
-        card = Cards(material_of(run)).rule(position)
+        card = Cards(material_of(run)).card("rule", position)
         assert card is not None
         check_card(run, position, card)
         trace = next(one for one in card["traces"] if any(band["side"] == "then" for band in one["bands"]))

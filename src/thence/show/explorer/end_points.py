@@ -106,7 +106,7 @@ def add_rules(routes: Routes, state: State) -> None:
         return opened.scatter(opened.select(given.rule_filter())[0])
 
     def card(about: str) -> None:
-        @routes.get(f"/api/runs/{{run}}/{about}/{{position}}/card", (), "run", "position")
+        @routes.get(f"/api/runs/{{run}}/{about}s/{{position}}/card", (), "run", "position")
         def one(_: Parameters, run: int, position: int) -> Any:
             opened = state.run(run)
             found = opened.card(about, position)
@@ -115,7 +115,7 @@ def add_rules(routes: Routes, state: State) -> None:
                 raise RequestError(why, status=404)
             return found
 
-    for about in ("rules", "laws", "controls"):
+    for about in ("rule", "law", "control"):
         card(about)
 
     @routes.get("/api/runs/{run}/places", ("rule",), "run")

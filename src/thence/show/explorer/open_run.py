@@ -6,7 +6,7 @@ Answers questions about one run as plain dicts. Must not know requests or other 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -221,22 +221,18 @@ class OpenRun:
         """Return the evidence for a rule, a law or a control; ``None`` if its data are not available.
 
         Args:
-            about: ``"rules"``, ``"laws"`` or ``"controls"``.
+            about: ``"rule"``, ``"law"`` or ``"control"``.
             position: Its position.
 
         Raises:
             NotFoundError: If there is none at this position.
         """
-        there = {
-            "rules": len(self.run.rules),
-            "laws": len(self.run.laws or ()),
-            "controls": len(self.run.controls or ()),
-        }
-        _require(position, there[about], about[:-1])
+        found = self.run.findings
+        there: dict[str, Sized] = {"rule": found.rules, "law": found.laws, "control": found.controls}
+        _require(position, len(there[about]), about)
 
         def make() -> Card | None:
-            cards = self._cache.get("cards", lambda: Cards(self.material))
-            return {"rules": cards.rule, "laws": cards.law, "controls": cards.control}[about](position)
+            return self._cache.get("cards", lambda: Cards(self.material)).card(about, position)
 
         return self._cache.get(("card", about, position), make)
 

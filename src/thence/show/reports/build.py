@@ -9,7 +9,8 @@ import json
 import time
 from collections.abc import Iterable
 from importlib.metadata import version
-from typing import Any, Literal
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,6 @@ CARDS = 12
 MOST_BYTES = 2_400_000
 """The largest size of ``report.json``, so that the page with its program stays below 3 MB."""
 
-Kind = Literal["law", "control", "rule"]
 _STAGES = ("inputs", "rules", "coverage", "evidence")
 
 
@@ -128,31 +128,21 @@ def _name(run: Run) -> str:
 def _make_cards(material: Material, report: Report, most: int) -> list[Card]:
     """The cards of the sentences worth knowing, then of the first laws, controls and rules in turn."""
     rules = [entry[0] for entry in shown_together(material.run.rules, most=most) if entry[0] < len(report["rules"])]
-    further: list[tuple[Kind, int]] = [("rule", number) for number in rules]
-    further += [("law", row["id"]) for row in report["laws"]]
-    further += [("control", row["id"]) for row in report["controls"]]
-    wanted = dict.fromkeys([*((fact["kind"], fact["id"]) for fact in report["facts"]), *further])
-    made = Cards(material)
-    makers = {"law": made.law, "control": made.control, "rule": made.rule}
-    out: list[Card] = []
-    for kind, number in wanted:
-        if len(out) >= most:
-            break
-        card = makers[kind](number)
-        if card is not None:
-            out.append(card)
-    return out
+    further = {"rule": rules, "law": range(len(report["laws"])), "control": range(len(report["controls"]))}
+    wanted = [(str(fact["kind"]), fact["id"]) for fact in report["facts"]]
+    wanted += [(kind, number) for kind, numbers in further.items() for number in numbers]
+    cards = Cards(material)
+    made = (cards.card(kind, number) for kind, number in dict.fromkeys(wanted))
+    return list(islice((card for card in made if card is not None), most))
 
 
 def _link(report: Report) -> None:
     """Name the card of each row and each sentence that has one."""
-    keys = {(card["about"], card["id"]): card["key"] for card in report["cards"]}
-    for rule in report["rules"]:
-        rule["card"] = keys.get(("rule", rule["id"]))
-    for law in report["laws"]:
-        law["card"] = keys.get(("law", law["id"]))
-    for control in report["controls"]:
-        control["card"] = keys.get(("control", control["id"]))
+    keys = {(str(card["about"]), card["id"]): card["key"] for card in report["cards"]}
+    parts: dict[str, Any] = {"rule": report["rules"], "law": report["laws"], "control": report["controls"]}
+    for kind, rows in parts.items():
+        for row in rows:
+            row["card"] = keys.get((kind, row["id"]))
     for fact in report["facts"]:
         fact["card"] = keys.get((fact["kind"], fact["id"]))
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,7 +30,7 @@ class Cards:
         >>> import thence as th
         >>> from thence.show.reports.material import material_of
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
-        >>> card = Cards(material_of(run)).rule(0)
+        >>> card = Cards(material_of(run)).card("rule", 0)
         >>> [trace["role"] for trace in card["traces"]]
         ['the flow of Pipe AB', 'the pressure of Junction C']
         >>> sum(card["history"]["held"]) == int(run.rules.counts.n_both[0])
@@ -43,26 +44,18 @@ class Cards:
         readings = self.material.readings
         return None if readings is None or not len(readings) else Evidence(self.material, readings)
 
-    def rule(self, position: int) -> Card | None:
-        """Return the card of a rule; ``None`` if its data are not available or have no time.
+    def card(self, kind: str, position: int) -> Card | None:
+        """Return the card of a statement; ``None`` if its data are not available or have no time.
 
         Args:
-            position: The position of the rule in the rules of the run.
+            kind: ``"rule"``, ``"law"`` or ``"control"``.
+            position: Its position in the rules, laws or controls of the run.
         """
-        return None if self._evidence is None else make_rule_card(self._evidence, position)
+        return None if self._evidence is None else _MAKERS[kind](self._evidence, position)
 
-    def law(self, position: int) -> Card | None:
-        """Return the card of a law; ``None`` if its data are not available.
 
-        Args:
-            position: The position of the law in the laws of the run.
-        """
-        return None if self._evidence is None else make_law_card(self._evidence, position)
-
-    def control(self, position: int) -> Card | None:
-        """Return the card of a control; ``None`` if its data are not available.
-
-        Args:
-            position: The position of the control in the controls of the run.
-        """
-        return None if self._evidence is None else make_control_card(self._evidence, position)
+_MAKERS: dict[str, Callable[[Evidence, int], Card | None]] = {
+    "rule": make_rule_card,
+    "law": make_law_card,
+    "control": make_control_card,
+}
