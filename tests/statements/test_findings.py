@@ -197,3 +197,12 @@ def test_findings_show_themselves() -> None:
     found = mined().findings
     assert str(found).splitlines()[1].endswith(found[0].sentence())
     assert "<script" not in found._repr_html_() and "Tank 1" in found._repr_html_()
+
+
+def test_known_rules_are_rules_with_a_source() -> None:
+    frame = pl.DataFrame({"a": ["x", "x", "y"] * 9, "b": ["u", "u", "v"] * 9})
+    run = th.mine(frame, known=[{"if": "a = x", "then": "b = u", "name": "the manual"}], progress="off")
+    assert run.known is not None
+    (known,) = run.known
+    assert (known.source, known.counts.applies, known.counts.holds) == ("the manual", 18, 18)
+    assert known.to_dict()["source"] == "the manual" and not any(rule.source for rule in run.rules)

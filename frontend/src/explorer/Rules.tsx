@@ -68,7 +68,7 @@ export function Rules({ place, page, selected, onSelect, onSelectPage, onOpen, o
       </div>
       {problem && <ProblemNote problem={problem} />}
       {value === null && waiting && <Waiting>Looking for rules…</Waiting>}
-      {value !== null && value.rules.length === 0 && !waiting && (
+      {value !== null && value.rules.length === 0 && !waiting && (query.q === "" || value.controls.length + value.laws.length === 0) && (
         <Nothing title="No rule fits.">
           <p>Take a filter away, or use fewer words.</p>
         </Nothing>

@@ -95,8 +95,11 @@ class RuleTexts:
             out.append(([*(words.casefold() for _, words in rules.patterns), ""], rules.pattern_of.astype(np.int64)))
         for name in ("name", *NAMED):
             if name in rules.extras:
-                known, own = np.unique(np.asarray(rules.extras[name]).astype(np.str_), return_inverse=True)
-                out.append((["" if text == "nan" else text.casefold() for text in known.tolist()], own.reshape(-1)))
+                numbers: dict[str, int] = {}
+                values = np.asarray(rules.extras[name]).tolist()
+                own = np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
+                texts = map(str, numbers)
+                out.append((["" if text == "nan" else text.casefold() for text in texts], own))
         return out
 
     @cached_property

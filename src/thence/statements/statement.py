@@ -128,8 +128,7 @@ def _properties(feature: Feature) -> Iterator[str]:
         yield from _properties(item.feature)
 
 
-@dataclass(frozen=True, slots=True)
-class HeldCounts:
+class HeldCounts(NamedTuple):
     """How often a statement applied and held.
 
     Args:
@@ -149,7 +148,7 @@ class HeldCounts:
     holds: int = 0
     later_applies: int | None = None
     later_holds: int | None = None
-    by_place: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    by_place: Mapping[str, tuple[int, int]] = {}
 
     @property
     def share(self) -> float:
@@ -158,8 +157,8 @@ class HeldCounts:
 
     def to_dict(self) -> dict[str, int]:
         """Return the numbers that are known, without those by place, ready for JSON."""
-        known = {one.name: getattr(self, one.name) for one in fields(self)[:4]}
-        return {name: number for name, number in known.items() if number is not None}
+        known = self._asdict().items()
+        return {name: number for name, number in known if number is not None and name != "by_place"}
 
 
 @dataclass(frozen=True, slots=True)

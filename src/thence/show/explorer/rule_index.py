@@ -139,7 +139,7 @@ class RuleIndex:
 
     def warm(self) -> None:
         """Prepare what the first request of each kind would otherwise wait for."""
-        _ = self._groups, self._choices, self._conclusion_of, self.texts.items
+        _ = self._groups, self._choices, self._conclusion_of, self.texts.items, self.texts.whole
         for name in ("confidence", "support", "lift", "zhang"):
             self.order(name, descending=True)
 

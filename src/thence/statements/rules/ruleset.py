@@ -106,7 +106,7 @@ class Rule:
     pattern: str = ""
     place: str = field(default="", compare=False)
     both_ways: bool = field(default=False, compare=False)
-    counts: HeldCounts = field(default_factory=HeldCounts, compare=False)
+    counts: HeldCounts = field(default=HeldCounts(), compare=False)
     source: str = field(default="", compare=False)
     named: tuple[str, ...] = field(default=(), compare=False)
 
