@@ -104,6 +104,8 @@ def test_filters_agree_with_what_each_statement_says_of_itself() -> None:
             assert list(found.filter(**{option: name})) == expected, (option, name)  # type: ignore[arg-type]
     sure = found.filter(min_share=0.95, min_applies=20)
     assert list(sure) == [one for one in found if one.counts.applies >= 20 and one.counts.share >= 0.95]
+    exact = found.filter(min_share=1)
+    assert list(exact) == [one for one in found if one.counts.applies and one.counts.holds == one.counts.applies]
     assert list(found.filter(kind="law")) == list(found.laws)
     assert list(found.filter(where=lambda one: "level" in one.about.kinds)) == list(found.filter(quantity="level"))
     with pytest.raises(th.ConfigError, match="there is no kind 'laws'"):

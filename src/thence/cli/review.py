@@ -84,21 +84,24 @@ def _save(run: Run, asked: dict[str, list[str]], note: str | None, by: str, *, q
     _tell_family(run, asked, quiet=quiet)
 
 
-def _find(run: Run, text: str, *, known: set[str]) -> list[tuple[str, str]]:
-    """The keys and sentences of what a number, ``law:N``, ``control:N`` or a key names."""
+def _groups(run: Run) -> dict[str, list[list[Any]]]:
+    """Laws and controls as they are numbered: the controls of one sentence have one number."""
     from thence.statements.controls.sentences import group_controls
 
+    laws, controls = run.findings.laws, run.findings.controls
+    grouped = [[controls[at] for at in group] for group in group_controls(controls)]
+    return {"law": [[law] for law in laws], "control": grouped}
+
+
+def _find(run: Run, text: str, *, known: set[str]) -> list[tuple[str, str]]:
+    """The keys and sentences of what a number, ``law:N``, ``control:N`` or a key names."""
     if text in known:
         return [(text, run.reviews[text].sentence)]
     noun, found, number = text.partition(":")
     noun, number = (noun, number) if found else ("rule", text)
     if not number.isdecimal():
         return [run.identify(text)]
-    groups = {
-        "rule": [[at] for at in range(len(run.rules))],
-        "law": [[at] for at in range(len(run.laws or ()))],
-        "control": group_controls(run.controls or ()),
-    }
+    groups: dict[str, Any] = {"rule": [[at] for at in range(len(run.rules))], **_groups(run)}
     if noun not in groups:
         raise ConfigError(f"'{text}' names nothing that can be reviewed", hint="give N, law:N, control:N or a key")
     at = int(number) - 1
@@ -106,8 +109,7 @@ def _find(run: Run, text: str, *, known: set[str]) -> list[tuple[str, str]]:
         most = len(groups[noun])
         hint = f"{noun}s are numbered from 1 to {most}, as 'thence show' prints them" if most else None
         raise ConfigError(f"the run has no {noun} {number}", hint=hint)
-    parts: dict[str, Any] = {"rule": run.rules, "law": run.laws, "control": run.controls}
-    return [run.identify(parts[noun][position]) for position in groups[noun][at]]
+    return [run.identify(one) for one in groups[noun][at]]
 
 
 def _tell_family(run: Run, asked: dict[str, list[str]], *, quiet: bool) -> None:
@@ -122,14 +124,10 @@ def _tell_family(run: Run, asked: dict[str, list[str]], *, quiet: bool) -> None:
 
 def _listed(run: Run) -> list[dict[str, Any]]:
     """All reviews of a run: those of its rules, laws and controls in their order, then those of others."""
-    from thence.statements.controls.sentences import group_controls
-
     reviews = run.reviews
     numbers = {run.rules.rule(at).key: str(at + 1) for at in reviews.at(run.rules)}
-    numbers |= {law.key: f"law:{at}" for at, law in enumerate(run.laws or (), start=1)}
-    controls = run.controls or ()
-    for at, group in enumerate(group_controls(controls), start=1):
-        numbers |= {controls[position].key: f"control:{at}" for position in group}
+    for noun, groups in _groups(run).items():
+        numbers |= {one.key: f"{noun}:{at}" for at, group in enumerate(groups, start=1) for one in group}
     ordered = [*(key for key in numbers if key in reviews), *(key for key in reviews if key not in numbers)]
     return [{"number": numbers.get(key), "key": key, **reviews[key].to_dict()} for key in ordered]
 
@@ -150,18 +148,13 @@ def logic_remarks(run: Run) -> dict[str, dict[int, str]]:
     Args:
         run: The run.
     """
-    from thence.statements.controls.sentences import group_controls
-
     reviews = run.reviews
-    laws, controls = run.laws or (), run.controls or ()
     out: dict[str, dict[int, str]] = {"laws": {}, "controls": {}}
-    for title, part, groups in (
-        ("laws", laws, [[at] for at in range(len(laws))]),
-        ("controls", controls, group_controls(controls)),
-    ):
+    for noun, groups in _groups(run).items():
         for number, group in enumerate(groups, start=1):
-            found = [reviews[key] for at in group if (key := part[at].key) in reviews]
+            found = [reviews[one.key] for one in group if one.key in reviews]
             if found:
                 # The controls of one sentence are reviewed together, unless by their keys.
-                out[title][number] = "; ".join(dict.fromkeys(review_text(one.verdict, one.note) for one in found))
+                texts = dict.fromkeys(review_text(one.verdict, one.note) for one in found)
+                out[f"{noun}s"][number] = "; ".join(texts)
     return out

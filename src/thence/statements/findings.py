@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -28,6 +29,7 @@ from thence.statements.controls.control import Controls
 from thence.statements.files import find_format, write_rules
 from thence.statements.keys import is_key, key_text
 from thence.statements.laws.law import Laws
+from thence.statements.rules.bounds import is_within
 from thence.statements.rules.ruleset import RuleSet
 from thence.statements.schema import document
 from thence.statements.search import RuleTexts, contains, split_words
@@ -203,7 +205,7 @@ class Findings(Sequence[Statement]):
         cls: str | None = None,
         property: str | None = None,
         min_applies: int = 0,
-        min_share: float = 0.0,
+        min_share: float | None = None,
         where: Callable[[Statement], bool] | None = None,
     ) -> Findings:
         """Return the statements that meet every condition, in reading order.
@@ -215,7 +217,7 @@ class Findings(Sequence[Statement]):
             cls: A class of nodes that it is about.
             property: A property that it is about.
             min_applies: Least number of rows (of controls: switches) in which it applies.
-            min_share: Least share of these in which it holds.
+            min_share: Least share of these in which it holds, decided exactly.
             where: Keep statements for which this function returns true.
 
         Raises:
@@ -225,6 +227,7 @@ class Findings(Sequence[Statement]):
             raise ConfigError(f"there is no kind '{kind}'", hint=nearest(kind, _KINDS) or "use control, law or rule")
         wanted = {"kinds": quantity, "sensors": sensor, "classes": cls, "properties": property}
         names = {field: name for field, name in wanted.items() if name is not None}
+        least = None if min_share is None else Fraction(str(min_share))
 
         def fits(one: Statement) -> bool:
             counts = one.counts
@@ -232,13 +235,14 @@ class Findings(Sequence[Statement]):
                 kind in (None, one.kind)
                 and all(name in getattr(one.about, field) for field, name in names.items())
                 and counts.applies >= min_applies
-                and not counts.holds < min_share * counts.applies
+                and (least is None or (counts.applies > 0 and Fraction(counts.holds, counts.applies) >= least))
                 and (where is None or where(one))
             )
 
         counts = self.rules.counts
         rules = np.full(len(self.rules), kind in (None, "rule")) & (counts.n_antecedent >= min_applies)
-        rules &= ~(counts.n_both < min_share * counts.n_antecedent)
+        if min_share is not None:
+            rules &= is_within(counts, "confidence", min_share, least=True)
         for field_name, name in names.items():
             rules &= self.texts.carried([name in getattr(about, field_name) for about in self._about])
         if where is not None:

@@ -110,7 +110,7 @@ def json_schema() -> dict[str, Any]:
             "rule": _statement(
                 "rule",
                 {"antecedent": _list(_ref("item")), "consequent": _ref("item"), "counts": _record({}, _HELD)},
-                {"pattern": _TEXT, "place": _TEXT, "source": _TEXT},
+                {"pattern": _TEXT, "place": _TEXT, "both_ways": {"type": "boolean"}, "source": _TEXT},
             ),
             "law": _statement("law", _LAW),
             "control": _statement("control", _CONTROL),

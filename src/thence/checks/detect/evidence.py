@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.data.readings.windows import WindowedReadings
 from thence.language.english import format_number, format_unit
+from thence.statements.statement import Kind
 
 __all__ = [
     "Broken",
-    "Family",
     "Reading",
     "Tally",
     "Target",
@@ -28,7 +28,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-Family = Literal["rule", "law", "range"]
 
 
 class Target(NamedTuple):
@@ -40,7 +39,7 @@ class Target(NamedTuple):
         node: The node of the graph that it belongs to; empty if it belongs to none.
     """
 
-    family: Family
+    family: Kind
     subject: str
     node: str
 
@@ -112,7 +111,7 @@ class Broken:
         target: What it is about.
     """
 
-    family: Family
+    family: Kind
     statement: str
     place: str
     readings: tuple[Reading, ...]

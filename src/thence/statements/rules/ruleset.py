@@ -186,8 +186,8 @@ class Rule:
             "consequent": self.consequent.to_dict(),
             "counts": self.counts.to_dict(),
         }
-        optional = {"pattern": self.pattern, "place": self.place, "source": self.source}
-        return out | {name: text for name, text in optional.items() if text}
+        optional = {name: getattr(self, name) for name in ("pattern", "place", "both_ways", "source")}
+        return out | {name: value for name, value in optional.items() if value}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Rule:
@@ -201,6 +201,7 @@ class Rule:
             Item.from_dict(data["consequent"]),
             data.get("pattern", ""),
             data.get("place", ""),
+            data.get("both_ways", False),
             counts=HeldCounts(**data.get("counts", {})),
             source=data.get("source", ""),
         )
