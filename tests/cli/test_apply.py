@@ -95,7 +95,8 @@ def test_every_parameter_has_an_option() -> None:
     for name in inspect.signature(th.apply).parameters:
         flag = "run" if name == "rules" else f"--{name.replace('_', '-')}"
         assert flag in options or name in only_in_python, name
-    guide = (Path(__file__).parents[2] / "docs" / "guide" / "command-line.md").read_text(encoding="utf-8")
+    pages = Path(__file__).parents[2] / "docs" / "guide"
+    guide = "".join((pages / name).read_text(encoding="utf-8") for name in ("command-line.md", "options.md"))
     for option in command.commands["apply"].params:
         for name in (*option.opts, *option.secondary_opts):
             assert name in guide or not name.startswith("--"), f"{name} is not in the guide"

@@ -457,7 +457,7 @@ def test_every_command_and_every_option_has_help(command: list[str]) -> None:
 
 
 def test_the_help_shows_the_defaults_that_hold() -> None:
-    out = " ".join(succeed("mine", "--help").replace("│", " ").split())
+    out = " ".join(succeed("mine", "--help-all").replace("│", " ").split())
     config = th.Config()
     holds = {
         "windows": config.windows.every,
@@ -468,8 +468,15 @@ def test_the_help_shows_the_defaults_that_hold() -> None:
         "seed": config.seed,
         "empty": config.windows.empty,
         "digest": config.refine.most,
+        "executor": config.executor.name,
+        "origin": config.windows.origin,
+        "timezone": config.windows.timezone,
+        "pattern": config.enrich.patterns,
+        "min-embeddings": config.enrich.min_embeddings,
+        "max-embeddings": config.enrich.max_embeddings,
     }
-    told = dict(re.findall(r"--([a-z-]+) <[a-z]+> [^<]*?\(default: (\w+)\)", out))
+    told = dict(re.findall(r"--([a-z-]+) <[a-z\[\]]+> [^<]*?\(default: (\w+)\)", out))
+    assert told.pop("no-sharpen") == "no"
     told.pop("address")  # the default is a variable of the environment
     assert told == {option: str(value) for option, value in holds.items()}
 
@@ -543,7 +550,8 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
 def test_the_options_of_the_guide_are_those_of_the_command() -> None:
     command: Any = typer.main.get_command(app)
     options = {name for option in command.commands["mine"].params for name in option.opts if name.startswith("--")}
-    told = set(re.findall(r"--[a-z][a-z-]+", GUIDE.read_text(encoding="utf-8")))
+    pages = (GUIDE, GUIDE.with_name("options.md"))
+    told = {flag for page in pages for flag in re.findall(r"--[a-z][a-z-]+", page.read_text(encoding="utf-8"))}
     assert options <= told, "not in the guide"
 
 

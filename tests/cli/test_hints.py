@@ -17,10 +17,10 @@ from tests.helpers.commands import fail
 from thence.cli import hints
 from thence.cli.app import app
 from thence.cli.hints import command_hint
-from thence.cli.job_options import JOB_OPTIONS
 from thence.data.loaders import read_binding, read_graph
 from thence.data.readers import read_sensors
 from thence.errors import ThenceError
+from thence.runs.options import OPTIONS
 
 READERS = {"--read-sensors": read_sensors, "--read-graph": read_graph, "--read-binding": read_binding}
 
@@ -53,7 +53,7 @@ def test_every_option_that_a_hint_names_exists_on_the_command(monkeypatch: pytes
     assert len(texts) > 60
     seen: set[str] = set()
     # Commands that have the same options of a job are told the same.
-    job = {part for option in JOB_OPTIONS for part in option.spelling.split("/")}
+    job = {flag for option in OPTIONS for flag in option.flags}
     for flags in {frozenset(flags & job): flags for _, flags in flags_of_commands()}.values():
         for place in places:
             monkeypatch.setattr(hints, "_places_of", lambda _, place=place: place)

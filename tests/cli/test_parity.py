@@ -14,16 +14,16 @@ import typer
 import thence as th
 from tests.helpers.commands import fail
 from thence.cli.app import app
-from thence.cli.job import configure
-from thence.cli.job_options import JOB_OPTIONS, settings_of_options
+from thence.cli.job import configure, read_values
 from thence.cli.selection import Selection
+from thence.runs.options import OPTIONS, with_options
 
 COMMANDS: Any = typer.main.get_command(app)
 MINE = {name for option in COMMANDS.commands["mine"].params for name in (*option.opts, *option.secondary_opts)}
 
 # The options for the parameters of each function, where they are not spelled alike.
 SPELLED: dict[str, dict[str, str]] = {
-    "mine": {"refine": "--refine", "config": "CONFIG.toml", "settings": "--set"},
+    "mine": {"config": "CONFIG.toml", "options": "--option", "patterns": "--pattern"},
     "transactions": {"patterns": "--pattern"},
     "feature_table": {},
     "read_system": {
@@ -59,33 +59,14 @@ ONLY_ON_THE_COMMAND_LINE = {
     "--quiet": "Python prints nothing",
     "-q": "Python prints nothing",
     "--strict": "Ontology.validate lists the violations",
-    "--dataset": "th.datasets.load",
-    "--empty": "Config(windows=…)",
-    "--option": "keywords of th.datasets.load",
-    "--also": "th.write_rules, or Config",
-    "--select": "System.select, SensorData.select, or read_system(select=…)",
-    "--start": "System.between, or read_system(start=…)",
-    "--end": "System.between, or read_system(end=…)",
-    "--top": "RuleSet.top, or refine={'top': …}",
-    "--by": "RuleSet.sort, or refine={'by': …}",
-    "--digest": "refine={'digest': …}",
-    "--sharpen": "refine={'sharpen': True}",
-    "--no-sharpen": "refine={'sharpen': False}",
-    "--assurance": "refine={'assurance': …}",
-    "--significance": "refine={'significance': …}",
-    "--cover": "refine={'cover': …}",
-    "--refine-set": "refine={…}",
+    "--help-all": "help(th.mine)",
     "--all": "refine=None",
+    "--refine-set": "refine={…}",
+    "--set": "every keyword that is no option is a setting of the miner",
+    "--no-sharpen": "sharpen=False",
     "--no-laws": "laws=False",
     "--no-controls": "controls=False",
     "--no-report": "report=False",
-    "--min-support": "setting of the miner",
-    "--min-confidence": "setting of the miner",
-    "--max-antecedents": "setting of the miner",
-    "--similarity": "setting of the miner",
-    "--consequent": "setting of the miner",
-    "--antecedent": "setting of the miner",
-    "--system": "th.mine([system, …])",
 }
 
 
@@ -107,8 +88,8 @@ def test_every_parameter_has_an_option(function: str) -> None:
 @pytest.mark.parametrize("function", THROUGH)
 def test_keywords_of_readers_can_all_be_given(function: str) -> None:
     for name in list(inspect.signature(getattr(th, function)).parameters)[1:]:
-        settings = settings_of_options({"sensors": ["a.csv"], function: [f"{name}=1"]})
-        assert settings["input"][function] == {name: 1}
+        values = read_values({"sensors": ["a.csv"], function: [f"{name}=1"]})
+        assert getattr(with_options(th.Config(), values).input, function) == {name: 1}
     with pytest.raises(th.ConfigError, match="laout"):
         configure(None, {"sensors": ["a.csv"], "read_sensors": ["laout=wide"]})
 
@@ -128,8 +109,8 @@ def test_no_exception_is_out_of_date() -> None:
 
 def test_every_option_sets_something_that_a_configuration_file_can_set() -> None:
     config = th.Config()
-    for option in JOB_OPTIONS:
-        for path in option.sets:
+    for option in OPTIONS:
+        for path in option.places:
             section, _, key = path.partition(".")
             assert section in {field.name for field in fields(config)}, option.name
             if section not in ("seed", "miner", "system") and key:
@@ -137,7 +118,7 @@ def test_every_option_sets_something_that_a_configuration_file_can_set() -> None
 
 
 def test_every_setting_of_a_configuration_file_has_an_option() -> None:
-    reachable = {path for option in JOB_OPTIONS for path in option.sets}
+    reachable = {path for option in OPTIONS for path in option.places}
     tables = tuple(path for path in reachable if path.endswith("."))
     for section in fields(th.Config()):
         if section.name in ("seed", "miner", "system", "known"):

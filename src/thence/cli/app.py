@@ -25,7 +25,7 @@ from thence.cli.export import export
 from thence.cli.generalise import generalise
 from thence.cli.hints import command_hint
 from thence.cli.import_data import import_data
-from thence.cli.job import with_input_options, with_job_options
+from thence.cli.job import JobCommand
 from thence.cli.mine import mine
 from thence.cli.monitor import monitor
 from thence.cli.report import report
@@ -174,23 +174,19 @@ def root(
 
 
 app.command()(demo)
-app.command("mine", help="Mine rules from a configuration file, data files or a named data set, and write a run.")(
-    with_job_options(mine)
-)
-app.command("check", help="Read and check all inputs and report what 'mine' would do, without mining.")(
-    with_job_options(check)
-)
-app.command("import")(with_input_options(import_data))
+app.command(cls=JobCommand)(mine)
+app.command(cls=JobCommand)(check)
+app.command("import", cls=JobCommand)(import_data)
 app.command()(show)
 app.command()(report)
 app.command()(explore)
 app.command()(review)
 app.command()(export)
-app.command()(apply)
-app.command()(detect)
+app.command(cls=JobCommand)(apply)
+app.command(cls=JobCommand)(detect)
 app.command()(monitor)
-app.command()(generalise)
-app.command()(compare)
+app.command(cls=JobCommand)(generalise)
+app.command(cls=JobCommand)(compare)
 app.command()(reproduce)
 app.command()(verify)
 app.add_typer(datasets.app, name="datasets")

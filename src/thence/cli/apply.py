@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thence.cli.job import with_input_options
+from thence.cli.job import with_table
 from thence.cli.options import AsJson, Quiet, Reviewed, RunFolder
 from thence.cli.screen import console, facts_table, number_notes, print_json, say
 from thence.errors import attempt
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["apply"]
 
 
-@with_input_options
+@with_table()
 def apply(
     *,
     run: RunFolder,

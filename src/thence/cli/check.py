@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thence._base.display.percent import percent
-from thence.cli.job import default_folder
+from thence.cli.job import Strict, default_folder, with_table
+from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import console, facts_table, number_notes, print_json, say
 from thence.errors import GraphError, RunError
+from thence.runs.configuration import Config
 
 if TYPE_CHECKING:
     from thence.data.graph.system import System
     from thence.data.readings.windows import WindowedReadings
-    from thence.runs.configuration import Config
     from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = ["check", "examine", "refuse_breaches"]
@@ -23,16 +24,10 @@ __all__ = ["check", "examine", "refuse_breaches"]
 _SHOWN = 20
 
 
-def check(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
-    """Print what is known of a job before mining.
-
-    Args:
-        config: The configuration.
-        as_json: Whether to print JSON.
-        quiet: Whether to print errors only.
-        strict: Whether a graph that violates its ontology is an error.
-    """
-    found = examine(config)
+@with_table(reads="job")
+def check(source: Config, strict: Strict = False, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Read and check all inputs and report what 'mine' would do, without mining."""
+    found = examine(source)
     if as_json:
         print_json(found)
     elif not quiet:

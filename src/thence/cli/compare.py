@@ -5,32 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from thence.cli.job import with_input_options
-from thence.cli.options import AsJson, Bins, Quiet, Windows
+from thence.cli.job import with_table
+from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import console, print_json, progress_bars, say
 from thence.errors import ConfigError, MiningError
 from thence.runs.configuration import Config
+from thence.runs.options import OTHER_DEFAULTS
 
 __all__ = ["compare"]
 
 _CHART_SUFFIXES = (".svg", ".png", ".html", ".json")
 
 
-@with_input_options
+@with_table("windows", "bins", "enrich", like="transactions")
 def compare(
     source: Config,
+    settings: dict[str, Any],
     method: Annotated[
         list[str] | None, typer.Option(help="A miner or an optimiser of TS-NARM; may be repeated (default: all nine).")
     ] = None,
     evaluations: Annotated[int, typer.Option(help="Fitness evaluations of TS-NARM.")] = 50_000,
     population: Annotated[int, typer.Option(help="Population size of TS-NARM.")] = 200,
-    windows: Windows = "30min",
-    bins: Bins = 10,
-    enrich: Annotated[str, typer.Option(help="none or grounded; Naive SemRL builds its own table.")] = "none",
     seed: Annotated[int, typer.Option(help="Random seed of every method.", min=0)] = 0,
     csv: Annotated[Path | None, typer.Option(help="Write the table to this CSV file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw a chart into this file (.svg, .png or .html).")] = None,
@@ -46,13 +45,12 @@ def compare(
     _require_folder(csv)
     _require_folder(plot, suffixes=_CHART_SUFFIXES)
     with progress_bars(quiet=quiet or as_json) as progress:
-        system = load_job(replace(source, enrich=replace(source.enrich, mode=enrich)), progress=progress)
+        enrich = replace(source.enrich, mode=settings.get("enrich", OTHER_DEFAULTS["transactions"]["enrich"]))
+        system = load_job(replace(source, enrich=enrich), progress=progress)
     system.require_one_site("methods are compared on one system, but several are given", hint="name one system")
     chosen = published_methods(method or METHODS, evaluations=evaluations, population=population, seed=seed)
     with progress_bars(quiet=quiet or as_json) as progress:
-        result = compare_methods(
-            system, chosen, isolate=isolate, progress=progress, windows=windows, bins=bins, enrich=enrich
-        )
+        result = compare_methods(system, chosen, isolate=isolate, progress=progress, **settings)
     if all(row["rules"] is None for row in result.rows):
         raise MiningError("; ".join(f"{row['method']}: {row['note']}" for row in result.rows))
     if csv is not None:

@@ -12,11 +12,11 @@ import typer
 from thence._base.atomic import new_file
 from thence._base.frames import without_formulas
 from thence._base.integrity.checksums import seal
-from thence.cli.job import with_input_options
+from thence.cli.job import with_table
 from thence.cli.options import AsJson, Quiet, Reviewed
 from thence.cli.screen import print_json, progress_bars, say
 from thence.errors import ConfigError, RunError, attempt, door
-from thence.runs.configuration import Config, EnrichConfig
+from thence.runs.configuration import AUTO, Config, EnrichConfig
 
 if TYPE_CHECKING:
     from thence._base.progress import Progress
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["detect"]
 
 
-@with_input_options
+@with_table("windows", "enrich", "derive")
 def detect(
     *,
     run: Annotated[
@@ -35,6 +35,7 @@ def detect(
         typer.Argument(metavar="[RUN]", help="A run folder: its readings are the normal ones.", show_default=False),
     ] = None,
     source: Config,
+    settings: dict[str, Any],
     scenario: Annotated[
         int | None,
         typer.Option(help="Scenario of the data set; normal is the year before it.", show_default=False),
@@ -48,11 +49,6 @@ def detect(
     detector: Annotated[
         Path | None, typer.Option(help="A detector that --save wrote, instead of normal readings.", show_default=False)
     ] = None,
-    windows: Annotated[str, typer.Option(help="Length of a window (default: the step of the readings).")] = "auto",
-    enrich: Annotated[
-        str | None, typer.Option(help="Enrichment of the rules (default: lifted with a graph).", show_default=False)
-    ] = None,
-    derive: Annotated[list[str] | None, typer.Option(help="Further features of the rules; may be repeated.")] = None,
     rules: Annotated[bool, typer.Option("--rules/--no-rules", help="Use mined rules.")] = True,
     laws: Annotated[bool, typer.Option("--laws/--no-laws", help="Use laws.")] = True,
     ranges: Annotated[bool, typer.Option("--ranges/--no-ranges", help="Use ranges of two sensors.")] = True,
@@ -81,10 +77,7 @@ def detect(
     from thence.checks.detect.detector import Detector
     from thence.checks.detect.picture import draw_alarms, require_picture, save_picture
 
-    settings: dict[str, Any] = {
-        "windows": windows,
-        "enrich": enrich,
-        "derive": tuple(derive or ()),
+    learned: dict[str, Any] = {
         "rules": rules,
         "laws": laws,
         "ranges": ranges,
@@ -106,7 +99,8 @@ def detect(
             fitted, later = Detector.load(detector), _load(source, progress)
         else:
             before, later, more = _normal_and_later(mined, source, normal, normal_until, progress)
-            fitted = Detector(**{**settings, **{k: v for k, v in more.items() if settings[k] in (None, "auto", ())}})
+            given = {name: value for name, value in settings.items() if value != AUTO}
+            fitted = Detector(**{**more, **given}, **learned)
             fitted.fit(before, progress=progress, reviews=reviews, reviewed=reviewed)
     found = fitted.detect(later)
     if save is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thence.cli.job import with_input_options
-from thence.cli.options import AsJson, Bins, Quiet, Windows, parse_assignments
+from thence.cli.job import with_table
+from thence.cli.options import AsJson, Quiet, parse_assignments
 from thence.cli.screen import print_json, progress_bars, say
 from thence.errors import ConfigError
 from thence.runs.configuration import Config, EnrichConfig
@@ -23,9 +23,13 @@ __all__ = ["generalise"]
 _SHOWN = 5
 
 
-@with_input_options
+@with_table(
+    *("windows", "bins", "min_support", "min_confidence", "max_antecedents", "hops", "min_embeddings", "seed"),
+    like="generalisation",
+)
 def generalise(
     source: Config,
+    settings: dict[str, Any],
     by: Annotated[
         str, typer.Option(help="Hide places of one system ('place'), or leave out one of several at a time ('site').")
     ] = "place",
@@ -37,20 +41,12 @@ def generalise(
     choose: Annotated[
         str, typer.Option(help="Choose rules on 'seen' nodes; 'transductive': on the antecedents at hidden nodes too.")
     ] = "seen",
-    seed: Annotated[int, typer.Option(help="Random seed of the split.", min=0)] = 0,
     other: Annotated[
         str | None,
         typer.Option(help="Measure on this system instead of hidden nodes: a data set, a CONFIG.toml or a folder."),
     ] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only sensors of this kind; may be repeated.")] = None,
-    windows: Windows = "30min",
-    bins: Bins = 10,
-    min_support: Annotated[float, typer.Option(help="Minimum support.")] = 0.02,
-    min_confidence: Annotated[float, typer.Option(help="Minimum confidence.")] = 0.8,
-    max_antecedents: Annotated[int, typer.Option(help="Maximum number of items in an antecedent.")] = 2,
     max_rules: Annotated[int, typer.Option(help="Maximum number of rules to keep.")] = 100,
-    hops: Annotated[int, typer.Option(help="Maximum length of a path in a pattern, in edges.", min=0)] = 2,
-    min_embeddings: Annotated[int, typer.Option(help="Minimum number of embeddings of a pattern.")] = 3,
     other_option: Annotated[
         list[str] | None, typer.Option(help="Option of the other data set as key=value; may be repeated.")
     ] = None,
@@ -81,16 +77,9 @@ def generalise(
             unseen=unseen,
             split=split,
             choose=choose,
-            seed=seed,
             kinds=kind or None,
-            windows=windows,
-            bins=bins,
-            min_support=min_support,
-            min_confidence=min_confidence,
-            max_antecedents=max_antecedents,
             max_rules=max_rules,
-            hops=hops,
-            min_embeddings=min_embeddings,
+            **settings,
             **modes,
         )
     if as_json:

@@ -15,8 +15,8 @@ from dataclasses import fields, is_dataclass
 from types import CodeType
 from typing import Any, NamedTuple
 
-from thence.cli.job_options import JOB_OPTIONS, JobOption
 from thence.errors import ThenceError
+from thence.runs.options import OPTIONS, Option
 
 __all__ = ["command_hint"]
 
@@ -25,8 +25,6 @@ _KEYWORD = re.compile(
     r"|th\.\w+\([^()]*\))?"
 )
 _NAMED = re.compile(r"\b(read_sensors|read_graph|read_binding)\b")
-# Keywords of Python that are not called like their option.
-_ALIASES = {"patterns": "pattern"}
 _EXAMPLES = {"bind": "SENSOR=NODE"}
 
 
@@ -48,16 +46,16 @@ def command_hint(error: ThenceError, flags: Collection[str]) -> str:
         ''
     """
     hint = error.hint or ""
-    named = {place.flag: place for place in _functions().values() if place.flag}
-    places = [named[f"--{name.replace('_', '-')}"] for name in _NAMED.findall(hint)] or _places_of(error)
-    told: dict[str, None] = {}
+    named = [f"input.{name}." for name in _NAMED.findall(hint)]
+    places = [place for place in _functions().values() if place.section in named] or _places_of(error)
+    options: dict[str, None] = {}
     for found in _KEYWORD.finditer(hint):
         value = found["text"] or (found["bare"] or "").lower()
         for text in _options_for(found["name"], found["key"], value, places):
             if text.split(" ", 1)[0] in flags:
-                told[text] = None
+                options[text] = None
                 break
-    return f"; on the command line: {', '.join(told)}" if told else ""
+    return f"; on the command line: {', '.join(options)}" if options else ""
 
 
 class _Place(NamedTuple):
@@ -65,36 +63,31 @@ class _Place(NamedTuple):
 
     Args:
         keywords: Its keywords.
-        flag: The option for all of them, as key=value.
-        section: The section of the configuration in which options set single ones, such as ``"input.bind."``.
+        section: The section of the configuration in which they are set, such as ``"input.bind."``.
     """
 
     keywords: Collection[str]
-    flag: str = ""
-    section: str = ""
+    section: str
 
 
 def _options_for(name: str, key: str | None, value: str, places: list[_Place]) -> Iterator[str]:
     """Options that set a keyword, the likeliest first: of the innermost function that has it, else of the job."""
     for place in places:
-        if name not in place.keywords:
-            continue
-        if place.section:
-            yield from (_spelled(one, value) for one in JOB_OPTIONS if f"{place.section}{name}" in one.sets)
-        if place.flag:
-            yield f"{place.flag} {name}={_quoted(value) or '…'}"
-        return
+        if name in place.keywords:
+            yield from (_spelled(one, value) for one in OPTIONS if f"{place.section}{name}" in one.places)
+            for table in (one for one in OPTIONS if place.section in one.places):
+                yield f"{table.flags[0]} {name}={_quoted(value) or '…'}"
+            return
     if name == "refine" and key:
-        yield from (_spelled(one, "") for one in JOB_OPTIONS if f"refine.{key}" in one.sets)
+        yield from (_spelled(one, "") for one in OPTIONS if f"refine.{key}" in one.places)
         return
-    yield from (_spelled(one, value) for one in JOB_OPTIONS if one.name == _ALIASES.get(name, name))
+    yield from (_spelled(one, value) for one in OPTIONS if one.name == name)
     yield f"--{name.replace('_', '-')} {_quoted(value)}".strip()
 
 
-def _spelled(option: JobOption, value: str) -> str:
-    flag = option.spelling.partition("/")[0]
+def _spelled(option: Option, value: str) -> str:
     example = _EXAMPLES.get(option.name, _quoted(value))
-    return flag if option.type in (bool, bool | None) else f"{flag} {example}".strip()
+    return option.flags[0] if option.is_switch else f"{option.flags[0]} {example}".strip()
 
 
 def _quoted(value: str) -> str:
@@ -114,11 +107,11 @@ def _places_of(error: BaseException) -> list[_Place]:
         frame, step = step.tb_frame, step.tb_next
         if frame.f_code is datasets.load.__code__:
             chosen = frame.f_locals.get("chosen")
-            return [_Place(() if chosen is None else tuple(chosen.options), "--option")]
+            return [_Place(() if chosen is None else tuple(chosen.options), "input.options")]
         if frame.f_code in known:
             places.append(known[frame.f_code])
         elif isinstance(miner := frame.f_locals.get("self"), BaseMiner) and is_dataclass(miner):
-            places.append(_Place([field.name for field in fields(miner)], "--set"))
+            places.append(_Place([field.name for field in fields(miner)], "miner."))
     return places[::-1]
 
 
@@ -128,13 +121,8 @@ def _functions() -> dict[CodeType, _Place]:
     from thence.data.loaders import read_binding, read_graph, read_ontology
     from thence.data.readers import read_sensors
 
-    readers = (read_sensors, read_graph, read_binding)
-    flags = {function: f"--{function.__name__.replace('_', '-')}" for function in readers}
-    return {
-        **{one.__code__: _Place(_keywords(one), flag, f"input.{one.__name__}.") for one, flag in flags.items()},
-        read_ontology.__code__: _Place(_keywords(read_ontology)),  # no option sets them
-        bind.__code__: _Place(_keywords(bind), section="input.bind."),
-    }
+    functions = (read_sensors, read_graph, read_binding, read_ontology, bind)
+    return {one.__code__: _Place(_keywords(one), f"input.{one.__name__}.") for one in functions}
 
 
 def _keywords(function: Callable[..., Any]) -> list[str]:

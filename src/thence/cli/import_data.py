@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from thence.cli.job import with_table
 from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import print_json, progress_bars, say
-
-if TYPE_CHECKING:
-    from thence.runs.configuration import Config
+from thence.runs.configuration import Config
 
 __all__ = ["import_data"]
 
 
+@with_table()
 def import_data(
-    source: Any,
+    source: Config,
     out: Annotated[Path, typer.Option(help="Folder to write the copy to.", show_default=False)],
     force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier copy.")] = False,
     as_json: AsJson = False,
@@ -32,15 +32,14 @@ def import_data(
     from thence.runs.inputs import load_job
     from thence.runs.run import refuse_foreign
 
-    config: Config = source
     target = out.absolute()
     refuse_foreign(target, force=force, mark=MANIFEST)
     with progress_bars(quiet=quiet or as_json) as progress:
-        system = load_job(config, progress=progress)
+        system = load_job(source, progress=progress)
     system.require_one_site("one system is copied at a time", hint="import each [[system]] into a folder of its own")
     with new_folder(target, force=force) as folder:
-        given = write_copy(system, folder, options=config.input.read_sensors)
-        others = replace(config, input=type(config.input)(), system=()).without_credentials().to_mapping()
+        given = write_copy(system, folder, options=source.input.read_sensors)
+        others = replace(source, input=type(source.input)(), system=()).without_credentials().to_mapping()
         others.pop("output", None)
         (folder / "config.toml").write_text(toml_text({**others, "input": given}), encoding="utf-8")
         written = finish_copy(folder, sources=system.sensors.report.sources)

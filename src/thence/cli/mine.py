@@ -11,7 +11,8 @@ import typer
 from thence._base.display.percent import percent
 from thence.cli.check import refuse_breaches
 from thence.cli.desktop import page_address
-from thence.cli.job import default_folder
+from thence.cli.job import Strict, default_folder, with_table
+from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import (
     console,
     facts_table,
@@ -23,10 +24,10 @@ from thence.cli.screen import (
     progress_bars,
     say,
 )
+from thence.runs.configuration import Config
 
 if TYPE_CHECKING:
     from thence._base.progress import Progress
-    from thence.runs.configuration import Config
     from thence.runs.run import Run
 
 __all__ = ["mine", "require_report", "summary_lines", "write_report"]
@@ -34,21 +35,15 @@ __all__ = ["mine", "require_report", "summary_lines", "write_report"]
 _SHOWN = 20
 
 
-def mine(config: Config, *, as_json: bool, quiet: bool, strict: bool) -> None:
-    """Mine, write the run, and print its summary and its best rules.
-
-    Args:
-        config: The configuration; without an output path a new folder in ``runs`` is used.
-        as_json: Whether to print the summary as JSON.
-        quiet: Whether to print errors only.
-        strict: Whether a graph that violates its ontology is an error.
-    """
+@with_table(reads="job")
+def mine(source: Config, strict: Strict = False, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Mine rules from a configuration file, data files or a named data set, and write a run."""
     from thence.runs.pipeline import run_config
 
-    if config.output.path is None:
-        config = replace(config, output=replace(config.output, path=str(default_folder(config))))
+    if source.output.path is None:
+        source = replace(source, output=replace(source.output, path=str(default_folder(source))))
     with progress_bars(quiet=quiet or as_json) as progress:
-        run = run_config(config, progress=progress, check=refuse_breaches if strict else None)
+        run = run_config(source, progress=progress, check=refuse_breaches if strict else None)
         run, page = write_report(run, progress=progress)
     if as_json:
         print_json({"path": str(run.path), "report": None if page is None else str(page), **run.summary})

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thence.cli.options import Quiet, Reviewed, RunFolder, parse_assignments
+from thence.cli.job import with_table
+from thence.cli.options import Quiet, Reviewed, RunFolder
 from thence.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from thence.checks.monitor.sources.mqtt import Broker
     from thence.checks.monitor.stopping import StopRequest
     from thence.data.graph.system import System
-    from thence.runs.configuration import InputConfig
     from thence.runs.run import Run
 
 __all__ = ["monitor"]
@@ -31,8 +31,10 @@ __all__ = ["monitor"]
 _SOURCE, _SYSTEM, _TEST, _ALERTS, _STATE = "Source", "System", "Decisions", "Alerts", "State"
 
 
+@with_table("graph", "binding", "ontology", "read_sensors", reads="nothing", panel=_SYSTEM)
 def monitor(
     run: RunFolder,
+    settings: dict[str, Any],
     file: Annotated[
         list[str] | None,
         typer.Option(help="Readings of files, in the order of their times; may be repeated.", rich_help_panel=_SOURCE),
@@ -107,19 +109,6 @@ def monitor(
             rich_help_panel=_SYSTEM,
         ),
     ] = False,
-    graph: Annotated[
-        list[str] | None, typer.Option(help="Graph, if not that of the run; may be repeated.", rich_help_panel=_SYSTEM)
-    ] = None,
-    binding: Annotated[str | None, typer.Option(help="Which sensor is at which node.", rich_help_panel=_SYSTEM)] = None,
-    ontology: Annotated[
-        list[str] | None, typer.Option(help="Ontology; may be repeated.", rich_help_panel=_SYSTEM)
-    ] = None,
-    read_sensors: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Option of the reader of sensor data as key=value; may be repeated.", rich_help_panel=_SYSTEM
-        ),
-    ] = None,
     lateness: Annotated[
         str | None,
         typer.Option(
@@ -180,13 +169,12 @@ def monitor(
     from thence.checks.monitor.engine import Monitor, MonitorSettings
     from thence.checks.monitor.service import Service
     from thence.checks.monitor.store import Store
-    from thence.runs.configuration import InputConfig
     from thence.runs.run import load_run
 
     if sum(given is not None for given in (file or None, mqtt, postgres)) != 1:
         raise ConfigError("a monitor has one source", hint="pass --file FILE, --mqtt HOST or --postgres URL")
     loaded = load_run(run)
-    settings = MonitorSettings(
+    decisions = MonitorSettings(
         lateness=lateness or _usual_lateness(loaded, live=not file),
         block=block,
         false_alarm=false_alarm,
@@ -197,7 +185,6 @@ def monitor(
     if reference and not sensors:
         raise ConfigError("--reference is about the readings of --sensors, which is not given")
     tell = _teller(quiet=quiet)
-    options = InputConfig(read_sensors=parse_assignments(read_sensors, flag="--read-sensors"))
     ahead = None if max_ahead == "none" else _microseconds(max_ahead)
     login = {
         "username": os.environ.get("THENCE_MQTT_USERNAME", ""),
@@ -205,9 +192,9 @@ def monitor(
         "tls": tls,
     }
     with ExitStack() as stack:
-        system = _load(loaded, sensors or file, graph, binding, ontology, options)
-        watch = Monitor(loaded, system, settings, detector=_load_detector(detector), reviewed=reviewed)
-        readings = _load(loaded, file, graph, binding, ontology, options) if file and sensors else system
+        system = _load(loaded, sensors or file, settings)
+        watch = Monitor(loaded, system, decisions, detector=_load_detector(detector), reviewed=reviewed)
+        readings = _load(loaded, file, settings) if file and sensors else system
         # From here on, which the first line tells, a request to end is one to save the state and end well.
         stop = _stop_on_signals(stack)
         _tell_start(watch, tell)
@@ -247,20 +234,16 @@ def _teller(*, quiet: bool) -> Any:
     return tell
 
 
-def _load(
-    run: Run,
-    sensors: list[str] | None,
-    graph: list[str] | None,
-    binding: str | None,
-    ontology: list[str] | None,
-    options: InputConfig,
-) -> System:
+def _load(run: Run, sensors: list[str] | None, given: dict[str, Any]) -> System:
     """Read the readings that name the sensors; by default those that were mined."""
     from thence.checks.application.later import gather_later
+    from thence.runs.configuration import InputConfig
     from thence.runs.inputs import load_job
 
+    graph, binding, ontology = (given.get(name) for name in ("graph", "binding", "ontology"))
     if sensors:
-        return gather_later(run, sensors, graph or None, binding, ontology or None, options)
+        options = InputConfig(read_sensors=given.get("read_sensors", {}))
+        return gather_later(run, sensors, graph, binding, ontology, options)
     if graph or binding or ontology:
         raise ConfigError("another graph needs readings that name its sensors", hint="pass --sensors FILE")
     try:

@@ -1,8 +1,9 @@
-"""Options that several commands share, and the parsing of ``key=value`` options."""
+"""Options that several commands share, how commands get them, and the parsing of ``key=value`` options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,6 @@ from thence.errors import ConfigError
 
 __all__ = [
     "AsJson",
-    "Bins",
     "Bounds",
     "By",
     "DatasetOptions",
@@ -24,9 +24,10 @@ __all__ = [
     "Reviewed",
     "RunFolder",
     "Top",
-    "Windows",
+    "parameters_of",
     "parse_assignments",
     "parse_numbers",
+    "set_parameters",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -47,8 +48,18 @@ Reviewed = Annotated[
 ]
 
 DatasetOptions = Annotated[list[str] | None, typer.Option(help="Option of the data set as key=value; may be repeated.")]
-Windows = Annotated[str, typer.Option(help="Length of a window.")]
-Bins = Annotated[int, typer.Option(help="Number of bins.")]
+
+
+def parameters_of(command: Callable[..., None]) -> list[inspect.Parameter]:
+    """Return the parameters of a command, as keywords with their annotations."""
+    listed = inspect.signature(command, eval_str=True).parameters.values()
+    return [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in listed]
+
+
+def set_parameters(command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> None:
+    """Give a command other parameters: Typer reads its options from the signature of its function."""
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
 
 
 def parse_assignments(given: Iterable[str] | None, *, flag: str) -> dict[str, Any]:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from thence.cli.options import Bounds, By, FeatureText, Kind, Reviewed, Top, parse_numbers
+from thence.cli.options import (
+    Bounds,
+    By,
+    FeatureText,
+    Kind,
+    Reviewed,
+    Top,
+    parameters_of,
+    parse_numbers,
+    set_parameters,
+)
 from thence.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -121,12 +131,10 @@ def with_selection(*, top: int, reviewed: str) -> Callable[[Callable[..., None]]
             bounds = {**named, **parse_numbers(wanted.pop("bound"), flag="--bound")}
             command(selection=Selection(bounds=bounds, **wanted), **given)
 
-        own = inspect.signature(command, eval_str=True).parameters.values()
         parameters: list[inspect.Parameter] = []
-        for parameter in own:
-            parameters += _parameters(top, reviewed) if parameter.name == "selection" else [_keyword(parameter)]
-        selecting.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        selecting.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        for one in parameters_of(command):
+            parameters += _parameters(top, reviewed) if one.name == "selection" else [one]
+        set_parameters(selecting, parameters)
         return selecting
 
     return give
@@ -138,10 +146,6 @@ def _parameters(top: int, reviewed: str) -> list[inspect.Parameter]:
     last = inspect.Parameter("reviewed", kind, default=reviewed, annotation=Reviewed)
     middle = [inspect.Parameter(name, kind, default=None, annotation=one) for name, one in _OPTIONS.items()]
     return [first, *middle, last]
-
-
-def _keyword(parameter: inspect.Parameter) -> inspect.Parameter:
-    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
 
 def _match_kind(rules: RuleSet, kind: str) -> str:

@@ -1,27 +1,40 @@
 """The configuration of a run, section by section, from and to TOML.
 
-A configuration is data: it checks spelling, types and ranges, and nothing here reads sensors or mines. An unknown key
+A configuration is data: it checks spelling, types and ranges, and nothing here reads sensors or mines. Each setting is
+declared once, as a field of its section; ``runs.options`` makes the table of options from these fields. An unknown key
 is refused with the nearest valid one and its line in the file. ``docs/guide/command-line.md`` lists every section.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from types import MappingProxyType
+from typing import Any, Literal, Self
 
 from thence._base.memory.sizes import parse_size
 from thence._base.settings.documents import parse_toml, read_text
 from thence._base.settings.toml import toml_text
-from thence._base.settings.typed import Location, build, check_keywords, find_refused, refuse_unknown
+from thence._base.settings.typed import (
+    Location,
+    Section,
+    at_least,
+    between,
+    build,
+    check_keywords,
+    find_refused,
+    refuse_unknown,
+    setting,
+)
 from thence._base.settings.values import require_zone
 from thence.data.stores.urls import is_url, without_credentials
-from thence.errors import ConfigError, PatternError, nearest, quote
+from thence.errors import ConfigError, nearest, quote
 from thence.language.known import KnownRule
+from thence.language.patterns import Pattern
 from thence.statements.files import find_format
 from thence.statements.rules.extra_columns import columns_from
 from thence.statements.rules.measures import MEASURES
@@ -43,11 +56,13 @@ __all__ = [
     "ResourcesConfig",
     "SystemConfig",
     "WindowsConfig",
-    "absolute_paths",
+    "absolute_path",
 ]
 
 Paths = str | tuple[str, ...]
 
+AUTO = "auto"
+"""The value of a setting that is chosen for the data when it is read."""
 DIGEST = 50
 """The most rules of a digest, unless another number is given."""
 REFINE_STEPS = (
@@ -55,66 +70,72 @@ REFINE_STEPS = (
     "min_confidence",
 )
 """The settings of ``[refine]`` that are settings of ``refine``."""
-AUTO = "auto"
-"""The value of a setting that is chosen for the data when it is read."""
-BUILT_IN_ONTOLOGY = "water"
 INPUT_FILES = ("sensors", "graph", "ontology", "binding")
 """The settings of ``[input]`` that name files."""
-DESCRIBING = ("ignore", "kinds", "units", "kind_pattern", "categorical", "numeric")
-"""The keywords of ``read_sensors`` that say what sensors are, which also apply to the sensors of a data set."""
 # Written after the further files of a run, so a further file with such a name would be lost.
 _RESERVED = (
     *("summary.json", "provenance.json", "discretizer.json", "report.json", "report.html"),
     *("laws.json", "controls.json", "known.json", "places.parquet", "reviews.json", "manifest.json"),
 )
+BUILT_IN_ONTOLOGY = "water"
+DESCRIBING = ("ignore", "kinds", "units", "kind_pattern", "categorical", "numeric")
+"""The keywords of ``read_sensors`` that say what sensors are, which also apply to the sensors of a data set."""
+READERS = ("read_sensors", "read_graph", "read_binding", "bind")
 _DEFAULT_FLAGS = (("force", False), ("report", True))
 
 
-def _refuse_empty(section: Any, names: Iterable[str]) -> None:
-    """Raise for a setting that is an empty string: it is neither set nor left out."""
-    for name in names:
-        if getattr(section, name) == "":
-            raise ConfigError(f"'{name}' must not be empty", hint=f"set '{name}' or leave it out")
+def _is_derived(_: str, value: Any) -> None:
+    from thence.data.readings.derived import check_derived
+
+    check_derived(value)
+
+
+def _is_assurance(_: str, value: Any) -> None:
+    from thence.statements.counting.assurance import require_assurance
+
+    if value:
+        require_assurance(value)
+
+
+def _are_bounds(_: str, value: Mapping[str, float]) -> None:
+    for measure, bound in value.items():
+        if bound != bound:
+            raise ConfigError(f"the bound on {quote(measure)} must be a number, got nan")
+
+
+def _are_files(name: str, value: Sequence[str]) -> None:
+    for file in value:
+        if not re.fullmatch(r"\w[\w. -]*", file):
+            raise ConfigError(f"'{name}' must name files inside the run folder, got '{file}'")
+        if file.lower() in _RESERVED:
+            raise ConfigError(f"'{name}' names '{file}', which every run writes itself", hint="choose another name")
+        try:
+            find_format(file)
+        except ConfigError as error:
+            raise ConfigError(f"'{name}' names '{file}': {error.message}", hint=error.hint) from error
 
 
 @dataclass(frozen=True, kw_only=True)
-class InputConfig:
-    """What is read: files, or a data set by name.
+class InputConfig(Section):
+    """What is read: files, or a data set by name."""
 
-    Args:
-        sensors: Files with readings.
-        graph: Files with the knowledge graph.
-        ontology: Files with the ontology, or ``"water"`` for the one of the package.
-        binding: The file that says which sensor sits at which node.
-        dataset: The name of a data set, instead of files.
-        options: Options of the data set.
-        read_sensors: Further keywords of ``read_sensors``.
-        read_graph: Further keywords of ``read_graph``.
-        read_binding: Further keywords of ``read_binding``.
-        bind: Further keywords of ``bind``.
-        select: The ids of the sensors to keep; all by default.
-        start: Keep readings from this time on.
-        end: Keep readings before this time.
-        target: The column that rules conclude about. The rows of ``sensors`` are then transactions, without times.
-    """
-
-    sensors: Paths | None = None
-    graph: Paths | None = None
-    ontology: Paths | None = None
-    binding: Paths | None = None
-    dataset: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    read_sensors: Mapping[str, Any] = field(default_factory=dict)
-    read_graph: Mapping[str, Any] = field(default_factory=dict)
-    read_binding: Mapping[str, Any] = field(default_factory=dict)
-    bind: Mapping[str, Any] = field(default_factory=dict)
-    select: tuple[str, ...] = ()
-    start: str | None = None
-    end: str | None = None
-    target: str | None = None
+    sensors: str | tuple[str, ...] | None = setting(None, "Readings: files, folders, glob patterns, URL of a database")
+    graph: str | tuple[str, ...] | None = setting(None, "Knowledge graph: .inp, .ttl, .json, …, URL of a graph server")
+    ontology: str | tuple[str, ...] | None = setting(None, "Ontology files, or 'water' for the built-in one")
+    binding: str | tuple[str, ...] | None = setting(None, "Node of each sensor: .csv, .json, .ttl, URL of a server")
+    dataset: str | None = setting(None, "Name of a data set, instead of files")
+    options: Mapping[str, Any] = setting({}, "Options of the data set, such as days=7", flag="--option")
+    read_sensors: Mapping[str, Any] = setting({}, "Keywords of read_sensors", name=None)
+    read_graph: Mapping[str, Any] = setting({}, "Keywords of read_graph", name=None)
+    read_binding: Mapping[str, Any] = setting({}, "Keywords of read_binding", name=None)
+    bind: Mapping[str, Any] = setting({}, "Keywords of bind", name=None)
+    select: tuple[str, ...] = setting((), "Only these sensors")
+    start: str | None = setting(None, "Only readings from this time on")
+    end: str | None = setting(None, "Only readings before this time")
+    target: str | None = setting(None, "Column that rules conclude about; rows are then transactions, without times")
 
     def __post_init__(self) -> None:
-        _refuse_empty(self, ("dataset", "start", "end", "target", *INPUT_FILES))
+        super().__post_init__()
         given = [name for name in INPUT_FILES if getattr(self, name) is not None]
         if self.dataset is not None and given:
             raise ConfigError(
@@ -129,27 +150,38 @@ class InputConfig:
                 hint="for sensor data, set 'consequent' of the miner instead",
             )
 
+    def with_paths(self, change: Callable[[str, str], str]) -> Self:
+        """Return the section with other paths of its files.
+
+        Args:
+            change: From the name of the setting and a path to another path.
+        """
+        changed: dict[str, Any] = {}
+        for name in INPUT_FILES:
+            if (paths := getattr(self, name)) is not None:
+                one = isinstance(paths, str)
+                changed[name] = change(name, paths) if one else tuple(change(name, path) for path in paths)
+        return replace(self, **changed)
+
+    def relative_to(self, folder: Path) -> Self:
+        """Return the section with relative paths starting at a folder."""
+        out = self.with_paths(lambda name, path: absolute_path(name, path, folder))
+        kinds = self.read_sensors.get("kinds")
+        more = {"kinds": str(folder / kinds)} if isinstance(kinds, str) else {}
+        return replace(out, read_sensors={**self.read_sensors, **more})
+
+    def without_credentials(self) -> Self:
+        """Return the section with URLs of stores that hold no credentials."""
+        return self.with_paths(lambda _, path: without_credentials(path))
+
+    def without_source(self) -> Self:
+        """Return the section without files and data set; how they are read, and which part, stays."""
+        return replace(self, sensors=None, graph=None, ontology=None, binding=None, dataset=None, options={})
+
 
 @dataclass(frozen=True, kw_only=True)
 class SystemConfig(InputConfig):
-    """One of several systems that are mined together: a table ``[[system]]``.
-
-    Args:
-        name: The name of the system.
-        sensors: Files with readings.
-        graph: Files with the knowledge graph.
-        ontology: Files with the ontology, or ``"water"`` for the one of the package.
-        binding: The file that says which sensor sits at which node.
-        dataset: The name of a data set, instead of files.
-        options: Options of the data set.
-        read_sensors: Further keywords of ``read_sensors``.
-        read_graph: Further keywords of ``read_graph``.
-        read_binding: Further keywords of ``read_binding``.
-        bind: Further keywords of ``bind``.
-        select: The ids of the sensors to keep; all by default.
-        start: Keep readings from this time on.
-        end: Keep readings before this time.
-    """
+    """One of several systems that are mined together: a table ``[[system]]`` with a name."""
 
     name: str = ""
 
@@ -162,91 +194,43 @@ class SystemConfig(InputConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowsConfig:
-    """How readings are aggregated into windows.
+class WindowsConfig(Section):
+    """How readings are aggregated into windows."""
 
-    Args:
-        every: The length of a window, such as ``"30min"``, or ``"auto"`` for the step of the readings.
-        aggregate: How a window becomes one value, for all sensors or by kind.
-        derive: Further features per window: ``"change"``, ``"previous"``, ``"lag:30min"``, ``"switch"``,
-            ``"duration"``, ``"next"``, ``"within:30min"``, ``"hour"``, ``"weekday"``; ``"none"`` for none. By default
-            the hour, if lifted rules are about the points of units (buildings run by the clock), otherwise none.
-        origin: The moment at which windows are aligned.
-        timezone: The time zone of calendar features.
-        empty: ``"drop"`` leaves out windows in which no sensor reads, ``"keep"`` keeps them.
-    """
-
-    every: str = "auto"
-    aggregate: str | Mapping[str, str] = "mean"
-    derive: tuple[str, ...] | None = None
-    origin: str = "epoch"
-    timezone: str = "UTC"
-    empty: Literal["drop", "keep"] = "drop"
+    every: str = setting(AUTO, "Length of a window, such as 30min; auto is the step of the readings", name="windows")
+    aggregate: str | Mapping[str, str] = setting("mean", "Aggregation of the readings in a window, for all or by kind")
+    derive: tuple[str, ...] | None = setting(
+        None,
+        "Derived columns: change, previous, lag:30min, switch, duration, next, within:30min, hour, weekday; none for "
+        "none (default: hour for the points of units of a building)",
+        check=_is_derived,
+    )
+    origin: str = setting("epoch", "Time at which a window begins; the others follow before and after it")
+    timezone: str = setting(
+        "UTC",
+        "Time zone of times without one, and of the derived hour and weekday",
+        also="input.read_sensors.timezone",
+        check=lambda _, value: require_zone(value),
+    )
+    empty: Literal["drop", "keep"] = setting("drop", "Windows without any reading: drop or keep")
 
     def __post_init__(self) -> None:
-        require_zone(self.timezone)
         if self.derive == ("none",):
             object.__setattr__(self, "derive", ())
-        if self.derive:
-            from thence.data.readings.derived import check_derived
-
-            check_derived(self.derive)
+        super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiscretizeConfig:
-    """How numbers become bins.
+class EnrichConfig(Section):
+    """What the graph adds to the transactions."""
 
-    Args:
-        bins: The number of bins. The default depends on the enrichment: 5 for lifted tables (3 if 5 give very few
-            rules), and 10 for others.
-        scope: Whether bins are fitted per ``"kind"`` of sensor or per ``"sensor"``; the default depends on the
-            enrichment.
-        method: The binning method.
-        bin_edges: Given edges by kind, instead of fitted ones.
-        fit_until: Fit the bins on the readings before this time only.
-        towards: For the method ``entropy``: the column, sensor or kind whose states the bins tell apart. The default
-            is the target of a plain table.
-    """
-
-    bins: int | None = None
-    scope: str | None = None
-    method: str = "frequency"
-    bin_edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    fit_until: str | None = None
-    towards: str | None = None
-
-    def __post_init__(self) -> None:
-        _refuse_empty(self, ("scope", "method", "fit_until", "towards"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class EnrichConfig:
-    """What the graph adds to the transactions.
-
-    Args:
-        mode: The name of the enrichment, or ``"auto"``: ``lifted`` with a graph and ``none`` without.
-        hops: How many edges away from a sensor's node the graph is used; the default depends on the enrichment.
-        edges: Whether labels and edges of the graph become items.
-        properties: The properties to use; all by default.
-        patterns: The patterns of lifted rules: ``"auto"``, ``"stars"``, ``"paths"``, or patterns as text.
-        min_embeddings: The fewest places at which a discovered pattern must match.
-        max_embeddings: The most places of one pattern.
-    """
-
-    mode: str = "auto"
-    hops: int | None = None
-    edges: bool = False
-    properties: tuple[str, ...] | None = None
-    patterns: Paths = "auto"
-    min_embeddings: int = 3
-    max_embeddings: int = 200_000
-
-    def __post_init__(self) -> None:
-        for name, least in (("hops", 0), ("min_embeddings", 1), ("max_embeddings", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ConfigError(f"'{name}' must be at least {least}, got {value}")
+    mode: str = setting(AUTO, "none, grounded, existential or lifted; auto is lifted with a graph", name="enrich")
+    hops: int | None = setting(None, "Distance around a sensor in edges (default: 0; lifted: 2)", check=at_least(0))
+    edges: bool = setting(False, "Also use labels and edges of the graph as items")
+    properties: tuple[str, ...] | None = setting(None, "Only these properties of nodes")
+    patterns: str | tuple[str, ...] = setting(AUTO, "Patterns of lifted rules; or auto, stars, paths", flag="--pattern")
+    min_embeddings: int = setting(3, "Fewest places at which a discovered pattern must match", check=at_least(1))
+    max_embeddings: int = setting(200_000, "Most places of one pattern", check=at_least(1))
 
     def for_mode(self, mode: str) -> EnrichConfig:
         """Return this section for another enrichment; settings that it does not use are reset to their defaults."""
@@ -281,126 +265,76 @@ _DEFAULT_ENRICH = EnrichConfig()
 
 
 @dataclass(frozen=True, kw_only=True)
-class MinerConfig:
-    """Which miner, and its settings. In a file the settings stand beside the name.
+class DiscretizeConfig(Section):
+    """How numbers become bins."""
 
-    Args:
-        name: The name of the miner.
-        settings: Its settings by name.
-    """
-
-    name: str = "exact"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LogicConfig:
-    """What is searched beside rules: the laws of the plant, and what makes its actuators switch.
-
-    Args:
-        laws: Whether to search laws, which needs a graph. The default is to do so whenever a digest of the rules is
-            made and neither side of the rules is constrained.
-        controls: Whether to search controls, in one system. The default is as for laws, but needs no graph.
-    """
-
-    laws: bool | None = None
-    controls: bool | None = None
-
-    def resolved(self, *, graph: bool, several: bool, wanted: bool) -> LogicConfig:
-        """Return the section with its defaults written out.
-
-        Args:
-            graph: Whether there is a graph.
-            several: Whether several systems are mined together.
-            wanted: Whether a digest of all rules is made.
-
-        Raises:
-            ConfigError: If laws are asked for without a graph, or controls of several systems.
-        """
-        if self.laws and not graph:
-            raise ConfigError("laws need a graph and a binding", where="[logic]", hint="pass both, or leave out 'laws'")
-        if self.controls and several:
-            raise ConfigError(
-                "controls are searched in one system at a time",
-                where="[logic]",
-                hint="leave out 'controls', or mine the systems one by one",
-            )
-        return LogicConfig(
-            laws=wanted and graph if self.laws is None else self.laws,
-            controls=wanted and not several if self.controls is None else self.controls,
-        )
+    bins: int | None = setting(None, "Number of bins (default: 10; lifted: 5, or 3 if 5 give very few rules)")
+    scope: str | None = setting(None, "Bin per 'kind' of sensor or per 'sensor' (default: kind; lifted: sensor)")
+    method: str = setting("frequency", "Binning method")
+    bin_edges: Mapping[str, tuple[float, ...]] = setting({}, "Given edges of the bins of kinds, such as flow=[10,20]")
+    fit_until: str | None = setting(None, "Fit the bins on readings before this time only")
+    towards: str | None = setting(None, "For the method entropy: whose states bins separate (default: the target)")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RefineConfig:
+class MinerConfig(Section):
+    """Which miner, and its settings. In a file the settings stand beside the name."""
+
+    name: str = setting("exact", "Name of the miner", name="miner")
+    settings: Mapping[str, Any] = setting({}, "Settings of the miner by name", name=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefineConfig(Section):
     """Which of the rules found are kept, and in which order.
 
     Refinement runs unless ``apply`` is ``False``; see ``refine`` for what its settings do. Afterwards ``min`` and
     ``max`` filter, and ``top`` keeps the best.
-
-    Args:
-        apply: Whether to refine. The default is to refine the rules of miners that read bins, and to keep the rules of
-            others as they are.
-        trivia: Drop rules that are true by construction.
-        redundancy: Drop rules that follow from simpler or more general ones.
-        improvement: How much a longer rule must improve on a simpler one.
-        assurance: Keep rules whose lower confidence bound at this level reaches ``min_confidence``.
-        significance: Keep rules that are significant at this level.
-        merge: Merge bins that carry the same rule.
-        cover: Keep the fewest rules that cover all covered rows (``True``) or this share of them.
-        digest: Keep at most this many rules: the most informative ones, each fact once. The default is 50, or all
-            rules if ``cover`` is given; 0 keeps all.
-        sharpen: Replace the bins of the rules that are kept by sharper ranges, where later time confirms them.
-        min_confidence: The confidence that merged and simplified rules must reach.
-        null: Settings of the null model of ``significance``.
-        by: The measure by which rules are sorted. By default those of a digest are in an order to be read in, and
-            others are sorted by Zhang's metric.
-        top: Keep this many rules.
-        min: Lower bounds by measure.
-        max: Upper bounds by measure.
     """
 
-    apply: bool | None = None
-    trivia: bool | None = None
-    redundancy: bool | None = None
-    improvement: float | None = None
-    assurance: float | None = None
-    significance: float | None = None
-    merge: bool | None = None
-    cover: bool | float | None = None
-    digest: int | None = None
-    sharpen: bool | None = None
-    min_confidence: float | None = None
-    null: Mapping[str, Any] = field(default_factory=dict)
-    by: str | None = None
-    top: int | None = None
-    min: Mapping[str, float] = field(default_factory=dict)
-    max: Mapping[str, float] = field(default_factory=dict)
+    apply: bool | None = setting(
+        None,
+        "Keep the rules worth reading (the default, if the miner reads bins), or all that were found",
+        name="refine",
+        flag="--refine/--all",
+    )
+    trivia: bool | None = setting(None, "Drop rules that are true by construction", name=None)
+    redundancy: bool | None = setting(None, "Drop rules that follow from simpler or more general ones", name=None)
+    improvement: float | None = setting(None, "Least gain over a simpler rule", name=None, check=between(0, 1))
+    assurance: float | None = setting(
+        None, "Keep rules whose lower confidence bound at this level, such as 0.95, is high enough", check=_is_assurance
+    )
+    significance: float | None = setting(
+        None, "Keep rules that are significant at this level, such as 0.05", check=between(0, 1, open=True)
+    )
+    merge: bool | None = setting(None, "Merge bins that carry the same rule", name=None)
+    cover: bool | float | None = setting(
+        None, "Keep the fewest rules that cover this share of the rows; 1 for all", check=between(0, 1)
+    )
+    digest: int | None = setting(
+        None,
+        "Most rules to keep: the most informative ones, each fact once (default: 50); 0 for no limit",
+        check=at_least(0, hint="use 0 to keep all rules"),
+    )
+    sharpen: bool | None = setting(None, "Sharper ranges instead of bins, where later time confirms them (default: no)")
+    min_confidence: float | None = setting(None, "Least confidence of merged rules", name=None, check=between(0, 1))
+    null: Mapping[str, Any] = setting({}, "Settings of the null model of the significance", name=None)
+    by: str | None = setting(None, "Measure to sort by (default: an order to be read in)")
+    top: int | None = setting(None, "Maximum number of rules to keep", check=at_least(1))
+    min: Mapping[str, float] = setting({}, "Lower bounds by measure", name=None, check=_are_bounds)
+    max: Mapping[str, float] = setting({}, "Upper bounds by measure", name=None, check=_are_bounds)
 
     def __post_init__(self) -> None:
-        if self.top is not None and self.top < 1:
-            raise ConfigError(f"'top' must be at least 1, got {self.top}")
-        if self.digest is not None and self.digest < 0:
-            raise ConfigError(f"'digest' must be at least 0, got {self.digest}", hint="use 0 to keep all rules")
-        for measure, bound in (*self.min.items(), *self.max.items()):
-            if bound != bound:
-                raise ConfigError(f"the bound on {quote(measure)} must be a number, got nan")
+        super().__post_init__()
         if self.apply is False and self._given:
             name = next(iter(self._given))
             raise ConfigError(
                 f"'{name}' is a setting of the refinement, which is switched off", hint=f"leave out '{name}' or 'apply'"
             )
-        if self.assurance:
-            from thence.statements.counting.assurance import require_assurance
 
-            require_assurance(self.assurance)
-        for name in ("improvement", "cover", "min_confidence"):
-            share = getattr(self, name)
-            if share is not None and not (isinstance(share, Real) and 0 <= float(share) <= 1):
-                raise ConfigError(f"'{name}' must lie between 0 and 1, got {share!r}")
-        level = self.significance
-        if level is not None and not (isinstance(level, Real) and 0 < float(level) < 1):
-            raise ConfigError(f"'significance' must lie between 0 and 1, got {level!r}")
+    def without_steps(self) -> RefineConfig:
+        """Return the section without refinement; what holds for all rules stays."""
+        return RefineConfig(apply=False, by=self.by, top=self.top, min=self.min, max=self.max)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -430,83 +364,70 @@ class RefineConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputConfig:
-    """Where the run is written.
+class LogicConfig(Section):
+    """What is searched beside rules: the laws of the plant, and what makes its actuators switch."""
 
-    Args:
-        path: The run folder.
-        force: Replace a run that already exists there.
-        also: Further files to write into the run folder, such as ``rules.md`` or ``rules.csv``.
-        report: Whether to write ``report.html`` and ``report.json`` into the run folder.
-    """
+    laws: bool | None = setting(None, "Search laws of the plant too, or not (default: with a graph and a digest)")
+    controls: bool | None = setting(None, "Search what makes actuators switch too, or not (default: with a digest)")
 
-    path: str | None = None
-    force: bool = False
-    also: tuple[str, ...] = ()
-    report: bool = True
+    def resolved(self, *, graph: bool, several: bool, wanted: bool) -> LogicConfig:
+        """Return the section with its defaults written out.
 
-    def __post_init__(self) -> None:
-        _refuse_empty(self, ("path",))
-        for name in self.also:
-            if not re.fullmatch(r"\w[\w. -]*", name):
-                raise ConfigError(f"'also' must name files inside the run folder, got '{name}'")
-            if name.lower() in _RESERVED:
-                raise ConfigError(f"'also' names '{name}', which every run writes itself", hint="choose another name")
-            try:
-                find_format(name)
-            except ConfigError as error:
-                raise ConfigError(f"'also' names '{name}': {error.message}", hint=error.hint) from error
+        Args:
+            graph: Whether there is a graph.
+            several: Whether several systems are mined together.
+            wanted: Whether a digest of all rules is made.
+
+        Raises:
+            ConfigError: If laws are asked for without a graph, or controls of several systems.
+        """
+        if self.laws and not graph:
+            raise ConfigError("laws need a graph and a binding", where="[logic]", hint="pass both, or leave out 'laws'")
+        if self.controls and several:
+            raise ConfigError(
+                "controls are searched in one system at a time",
+                where="[logic]",
+                hint="leave out 'controls', or mine the systems one by one",
+            )
+        return LogicConfig(
+            laws=wanted and graph if self.laws is None else self.laws,
+            controls=wanted and not several if self.controls is None else self.controls,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExecutorConfig:
-    """Where the work is done. The rules are the same everywhere.
+class OutputConfig(Section):
+    """Where the run is written."""
 
-    Args:
-        name: ``"local"`` for this machine, ``"ray"`` for a Ray cluster.
-        address: The address of the head of the cluster, such as ``"10.0.0.4:6379"``; by default that in the environment
-            variable ``RAY_ADDRESS``, or else the cluster to which this machine belongs.
-    """
+    path: str | None = setting(None, "Run folder to write", name="out")
+    force: bool = setting(False, "Replace an existing run there")
+    also: tuple[str, ...] = setting((), "Additional files in the run, such as rules.md", check=_are_files)
+    report: bool = setting(True, "Write report.html and report.json into the run, or not")
 
-    name: str = "local"
-    address: str | None = None
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorConfig(Section):
+    """Where the work is done. The rules are the same everywhere."""
+
+    name: str = setting("local", "Where to mine and count: local, or ray for a Ray cluster", name="executor")
+    address: str | None = setting(None, "Address of the Ray cluster, such as 10.0.0.4:6379 (default: RAY_ADDRESS)")
 
     def __post_init__(self) -> None:
         from thence._base.cluster.opening import require_executor
 
+        super().__post_init__()
         require_executor(self.name, self.address)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResourcesConfig:
-    """What a run may use of the machine. The rules are the same whatever it is.
+class ResourcesConfig(Section):
+    """What a run may use of the machine. The rules are the same whatever it is."""
 
-    Args:
-        memory_limit: The memory, such as ``"12GiB"``. Arrays that do not fit lie in temporary files. The default is a
-            share of the memory that is available when the run starts.
-    """
-
-    memory_limit: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.memory_limit is not None:
-            parse_size(self.memory_limit)
-
-
-_DEFAULT_EXECUTOR = ExecutorConfig()
-
-_SECTIONS: dict[str, type] = {
-    "input": InputConfig,
-    "windows": WindowsConfig,
-    "discretize": DiscretizeConfig,
-    "enrich": EnrichConfig,
-    "miner": MinerConfig,
-    "refine": RefineConfig,
-    "logic": LogicConfig,
-    "output": OutputConfig,
-    "executor": ExecutorConfig,
-    "resources": ResourcesConfig,
-}
+    memory_limit: str | None = setting(
+        None,
+        "Memory to use, such as 12GiB; what does not fit lies in temporary files (default: 80 % of what is free)",
+        check=lambda _, value: parse_size(value),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -591,18 +512,16 @@ class Config:
     def to_mapping(self) -> dict[str, Any]:
         """Return the inverse of ``from_mapping``; what is not set is left out."""
         out: dict[str, Any] = {"seed": self.seed}
-        for name in _SECTIONS:
+        for name in SECTIONS:
             section = getattr(self, name)
             values = {f.name: _plain(getattr(section, f.name)) for f in fields(section)}
             if name == "miner":
                 values = {"name": section.name, **values["settings"]}
-            empty: tuple[Any, ...] = (
-                ({},) if name == "windows" else ({}, [])
-            )  # no derived values is another thing than those by default
-            given = {key: value for key, value in values.items() if value is not None and value not in empty}
-            # A flag that has its default needs no line.
+            # No derived values is another thing than those by default, and a flag that has its default needs no line.
+            empty: tuple[Any, ...] = (None, {}) if name == "windows" else (None, {}, [])
+            given = {key: value for key, value in values.items() if value not in empty}
             given = {key: value for key, value in given.items() if (key, value) not in _DEFAULT_FLAGS}
-            if given and section != _DEFAULT_EXECUTOR:
+            if given and section != ExecutorConfig():
                 out[name] = given
             if name == "input" and self.system:
                 out["system"] = [_listed_section(one) for one in self.system]
@@ -616,8 +535,8 @@ class Config:
 
     def without_credentials(self) -> Config:
         """Return the configuration with URLs of stores that hold no credentials."""
-        systems = tuple(_without_credentials(one) for one in self.system)
-        return replace(self, input=_without_credentials(self.input), system=systems)
+        systems = tuple(one.without_credentials() for one in self.system)
+        return replace(self, input=self.input.without_credentials(), system=systems)
 
     def check(self, *, place: Location | None = None) -> Config:
         """Check what only other modules know: the settings of the miner, the readers and the data set.
@@ -686,31 +605,20 @@ class Config:
 
     def _relative_to(self, folder: Path) -> Config:
         output = self.output if self.output.path is None else replace(self.output, path=str(folder / self.output.path))
-        systems = tuple(_with_absolute_paths(one, folder) for one in self.system)
-        return replace(self, input=_with_absolute_paths(self.input, folder), system=systems, output=output)
+        systems = tuple(one.relative_to(folder) for one in self.system)
+        return replace(self, input=self.input.relative_to(folder), system=systems, output=output)
 
 
-Input = TypeVar("Input", bound=InputConfig)
+SECTIONS: Mapping[str, Any] = MappingProxyType(
+    {one.name: one.default_factory for one in fields(Config) if one.default_factory is not MISSING}
+)
+"""The sections of the configuration by name, in the order of a file."""
 
 
-def _with_absolute_paths(given: Input, folder: Path) -> Input:
-    paths = {name: getattr(given, name) for name in INPUT_FILES}
-    changed: dict[str, Any] = {
-        name: absolute_paths(name, listed, folder) for name, listed in paths.items() if listed is not None
-    }
-    if isinstance(kinds := given.read_sensors.get("kinds"), str):
-        changed["read_sensors"] = {**given.read_sensors, "kinds": str(folder / kinds)}
-    return replace(given, **changed)
-
-
-def _without_credentials(given: Input) -> Input:
-    changed: dict[str, Any] = {}
-    for name in INPUT_FILES:
-        paths = getattr(given, name)
-        if paths is not None:
-            one = isinstance(paths, str)
-            changed[name] = without_credentials(paths) if one else tuple(map(without_credentials, paths))
-    return replace(given, **changed)
+def miner_table(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the section of the miner, in which its settings stand beside its name, as fields of ``MinerConfig``."""
+    settings = {key: value for key, value in table.items() if key != "name"}
+    return {"settings": settings, **({"name": table["name"]} if "name" in table else {})}
 
 
 def _listed_section(section: Any) -> dict[str, Any]:
@@ -719,16 +627,14 @@ def _listed_section(section: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None and value not in ({}, [])}
 
 
-def absolute_paths(name: str, given: Paths, folder: Path) -> Paths:
-    """Return the paths of the input ``name``, relative ones starting at ``folder``.
+def absolute_path(name: str, given: str, folder: Path) -> str:
+    """Return a path of the input ``name``; a relative one starts at ``folder``.
 
     The ontology of the package has a name instead of a path, and a store has a URL.
 
-    >>> absolute_paths("ontology", "water", Path("/data")), absolute_paths("sensors", "water", Path("/data"))
+    >>> absolute_path("ontology", "water", Path("/data")), absolute_path("sensors", "water", Path("/data"))
     ('water', '/data/water')
     """
-    if not isinstance(given, str):
-        return tuple(str(absolute_paths(name, one, folder)) for one in given)
     if is_url(given):
         scheme, _, path = given.partition(":///")
         return f"{scheme}:///{folder / path}" if scheme == "duckdb" else given
@@ -736,31 +642,29 @@ def absolute_paths(name: str, given: Paths, folder: Path) -> Paths:
 
 
 def _build(data: Mapping[str, Any], place: Location) -> Config:
-    refuse_unknown(data, ["seed", "system", "known", *_SECTIONS], place, says="unknown section or setting '{}'")
+    refuse_unknown(data, ["seed", "system", "known", *SECTIONS], place, says="unknown section or setting '{}'")
     seed = data.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise place.error("seed", f"'seed' must be an integer >= 0, got {seed!r}")
     sections: dict[str, Any] = {}
-    for name, cls in _SECTIONS.items():
+    for name, cls in SECTIONS.items():
         table = data.get(name, {})
         if name == "miner" and isinstance(table, Mapping):
-            settings = {key: value for key, value in table.items() if key != "name"}
-            table = {"settings": settings, **({"name": table["name"]} if "name" in table else {})}
+            table = miner_table(table)
         sections[name] = build(cls, table, place.inside(name))
-    systems = data.get("system", ())
-    if not isinstance(systems, (list, tuple)) or not all(isinstance(one, Mapping) for one in systems):
-        raise place.error("system", "'system' must be a list of tables", hint="write [[system]] above each")
+    for name in ("system", "known"):
+        listed = data.get(name, ())
+        if not isinstance(listed, (list, tuple)) or not all(isinstance(one, Mapping) for one in listed):
+            raise place.error(name, f"'{name}' must be a list of tables", hint=f"write [[{name}]] above each")
     return Config(
         seed=seed,
-        system=tuple(build(SystemConfig, one, place.inside("system")) for one in systems),
+        system=tuple(build(SystemConfig, one, place.inside("system")) for one in data.get("system", ())),
         known=tuple(_known_rules(data.get("known", ()), place)),
         **sections,
     )
 
 
-def _known_rules(listed: Any, place: Location) -> Iterable[KnownRule]:
-    if not isinstance(listed, (list, tuple)) or not all(isinstance(one, Mapping) for one in listed):
-        raise place.error("known", "'known' must be a list of tables", hint="write [[known]] above each")
+def _known_rules(listed: Iterable[Mapping[str, Any]], place: Location) -> Iterable[KnownRule]:
     for number, one in enumerate(listed, start=1):
         try:
             yield KnownRule.from_mapping(one)
@@ -803,57 +707,41 @@ def _check_miner(miner: MinerConfig, place: Location) -> None:
 
 
 def _check_patterns(patterns: Paths, place: Location, key: str) -> None:
-    from thence.language.patterns import Pattern
-
     given = [patterns] if isinstance(patterns, str) else patterns
     if given not in (["auto"], ["stars"], ["paths"]):
-        try:
+        with place.located(key):
             for text in given:
                 Pattern.parse(text)
-        except PatternError as error:
-            raise PatternError(error.message, where=error.where or place.of(key), hint=error.hint) from error
 
 
 def _check_readers(given: InputConfig, place: Location) -> None:
     if given.dataset is not None:
         from thence.data import datasets
 
-        try:
+        with place.located("dataset"):
             known = datasets.info(given.dataset).options
-        except ConfigError as error:
-            raise ConfigError(error.message, where=place.of("dataset"), hint=error.hint) from error
         refuse_unknown(
             given.options, known, place.inside("options"), says=f"the data set '{given.dataset}' has no option '{{}}'"
         )
         datasets.check_options(given.dataset, given.options, location=place.inside("options"))
         _refuse_for_files(given, place)
-    if given.read_sensors:
-        from thence.data.readers import read_sensors
+    if not any(getattr(given, name) for name in READERS):
+        return
+    from thence.data.graph.binding import bind
+    from thence.data.loaders import read_binding, read_graph
+    from thence.data.readers import read_sensors
 
-        inside = place.inside("read_sensors")
-        check_keywords(read_sensors, given.read_sensors, inside, without=["source"])
-        if isinstance(zone := given.read_sensors.get("timezone"), str):
-            try:
-                require_zone(zone)
-            except ConfigError as error:
-                raise inside.error("timezone", error.message, hint=error.hint) from error
-    if given.read_graph:
-        from thence.data.loaders import read_graph
-
-        check_keywords(read_graph, given.read_graph, place.inside("read_graph"), without=["source"])
-    if given.read_binding:
-        from thence.data.loaders import read_binding
-
-        check_keywords(read_binding, given.read_binding, place.inside("read_binding"), without=["source"])
-    if given.bind:
-        from thence.data.graph.binding import bind
-
-        check_keywords(bind, given.bind, place.inside("bind"), without=["sensors", "graph"])
+    for function in (read_sensors, read_graph, read_binding):
+        check_keywords(function, getattr(given, function.__name__), place.inside(function.__name__), without=["source"])
+    check_keywords(bind, given.bind, place.inside("bind"), without=["sensors", "graph"])
+    if isinstance(zone := given.read_sensors.get("timezone"), str):
+        with place.inside("read_sensors").located("timezone"):
+            require_zone(zone)
 
 
 def _refuse_for_files(given: InputConfig, place: Location) -> None:
     """Raise if there is an option that only files have beside a data set, which would be passed over."""
-    for section in ("read_sensors", "read_graph", "read_binding", "bind"):
+    for section in READERS:
         for name in getattr(given, section):
             if section != "read_sensors" or name not in DESCRIBING:
                 raise place.inside(section).error(

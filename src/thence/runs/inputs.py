@@ -23,7 +23,7 @@ from thence.data.readers import read_sensors
 from thence.data.readers.kinds import UncheckedUnits, require_units, resolve_kinds
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import ConfigError, nearest
-from thence.runs.configuration import Config, InputConfig, absolute_paths
+from thence.runs.configuration import Config, InputConfig
 from thence.tables.frames import matching_names
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _WATER_ELEMENTS = frozenset({"Junction", "Pipe"})
 
-__all__ = ["gather_system", "load_job", "load_system", "read_system", "recorded_input"]
+__all__ = ["gather_system", "load_job", "load_system", "read_system"]
 
 
 def read_system(
@@ -320,24 +320,3 @@ def _checked_binding(sensors: SensorData, graph: KnowledgeGraph, binding: Bindin
 def _are_few(lost: int, total: int) -> bool:
     """Whether so few sensors lack a node that the others are named right: at most a third."""
     return 3 * lost <= total
-
-
-def recorded_input(base: InputConfig, sensors: Any, graph: Any, binding: Any, ontology: Any) -> InputConfig:
-    """Return the ``[input]`` section of what a caller passed, as far as it is files; objects have no path to record."""
-
-    def paths(part: str, source: Any) -> str | tuple[str, ...] | None:
-        if isinstance(source, (str, Path)):
-            return absolute_paths(part, str(source), Path.cwd())
-        if isinstance(source, (list, tuple)) and all(isinstance(one, (str, Path)) for one in source):
-            return absolute_paths(part, tuple(map(str, source)), Path.cwd())
-        return None
-
-    return replace(
-        base,
-        sensors=paths("sensors", sensors),
-        graph=paths("graph", graph),
-        binding=paths("binding", binding),
-        ontology=paths("ontology", ontology),
-        dataset=None,
-        options={},
-    )

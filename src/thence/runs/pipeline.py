@@ -22,13 +22,7 @@ from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.data.stores.urls import is_url, without_credentials
 from thence.errors import ConfigError, RunError, door, quote
-from thence.runs.configuration import (
-    AUTO,
-    BUILT_IN_ONTOLOGY,
-    Config,
-    InputConfig,
-    RefineConfig,
-)
+from thence.runs.configuration import AUTO, BUILT_IN_ONTOLOGY, Config, InputConfig, RefineConfig
 from thence.runs.frames import build_row_features, build_rows, is_plain_table, read_rows
 from thence.runs.inputs import gather_system, load_job
 from thence.runs.known import count_known, count_known_rows

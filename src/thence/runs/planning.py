@@ -7,51 +7,31 @@ tables by such a plan, ``runs.pipeline`` mines them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from thence.data.graph.system import System
-from thence.errors import ConfigError, nearest
-from thence.runs.configuration import (
-    AUTO,
-    REFINE_STEPS,
-    Config,
-    InputConfig,
-    MinerConfig,
-    RefineConfig,
-)
+from thence.errors import ConfigError
+from thence.runs.configuration import AUTO, REFINE_STEPS, Config, InputConfig, MinerConfig, RefineConfig
 from thence.search.base import BaseMiner, Miner, as_miner, make_miner, settings_of
 from thence.search.refine import Null, refine
 from thence.tables.enrich import find_enrichment
 
 __all__ = [
-    "asked_refinement",
     "bins_of",
     "bins_to_try",
     "given_settings",
-    "given_values",
     "has_graph",
     "is_set",
     "names_graph",
     "plan",
     "plan_fallback",
-    "read_as",
     "refuse_raw",
     "resolved_refinement",
     "scope_of",
     "with_bins",
 ]
-
-
-def read_as(given: InputConfig, **patterns: str | Iterable[str] | None) -> InputConfig:
-    """The section with names of columns added to the options of reading."""
-    named = {
-        option: [several] if isinstance(several, str) else list(several)
-        for option, several in patterns.items()
-        if several is not None
-    }
-    return replace(given, read_sensors={**given.read_sensors, **named}) if named else given
 
 
 def has_graph(given: InputConfig, sensors: Any, graph: Any, *_: Any) -> bool:
@@ -200,27 +180,3 @@ def _make_miner(
 def is_set(value: Any) -> bool:
     """TOML has no null, so what is not set is not recorded."""
     return value is not None and not (isinstance(value, (Mapping, list, tuple)) and not value)
-
-
-def asked_refinement(given: RefineConfig | Mapping[str, Any] | bool | str | None, base: RefineConfig) -> RefineConfig:
-    if isinstance(given, RefineConfig):
-        return given
-    if isinstance(given, str):
-        if given != AUTO:
-            raise ConfigError(f"unknown value '{given}' of refine", hint="use settings, True, or None for all rules")
-        return base
-    if not given:
-        return RefineConfig(apply=False, by=base.by, top=base.top, min=base.min, max=base.max)
-    changes = {"apply": True} if given is True else given
-    known = [field.name for field in fields(base)]
-    for name in changes:
-        if name not in known:
-            raise ConfigError(
-                f"unknown setting '{name}' of refine", hint=nearest(name, known) or "known: " + ", ".join(known)
-            )
-    return replace(base, **changes)
-
-
-def given_values(section: Any, **values: Any) -> Any:
-    """A section in which the values that are not ``None`` are replaced."""
-    return replace(section, **{name: value for name, value in values.items() if value is not None})

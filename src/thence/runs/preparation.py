@@ -6,11 +6,11 @@ detecting, monitoring, reports and experiments start from it. Each step is a fun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -23,17 +23,10 @@ from thence.data.readings.steps import format_duration
 from thence.data.readings.windows import WindowedReadings, window
 from thence.errors import ConfigError, InputError, nearest
 from thence.language.items import Role
-from thence.language.patterns import Pattern
-from thence.runs.configuration import (
-    AUTO,
-    Config,
-    DiscretizeConfig,
-    EnrichConfig,
-    InputConfig,
-    WindowsConfig,
-)
+from thence.runs.configuration import AUTO, Config, InputConfig
 from thence.runs.inputs import gather_system
-from thence.runs.planning import bins_of, scope_of
+from thence.runs.options import OTHER_DEFAULTS, FeatureOptions, TableOptions, with_keywords, with_options
+from thence.runs.planning import bins_of, has_graph, scope_of
 from thence.runs.run import Run
 from thence.search.base import BaseMiner
 from thence.search.refine import Null
@@ -65,33 +58,16 @@ Like = TransactionTable | Run | Discretizer | None
 Table = TransactionTable | FeatureTable
 
 
+@with_keywords(TableOptions, **OTHER_DEFAULTS["transactions"])
 def transactions(
     sensors: Any,
     graph: Any = None,
     binding: Any = None,
     *,
     ontology: Any = None,
-    windows: str = "auto",
-    enrich: str = "none",
-    bins: int | None = None,
-    scope: str | None = None,
-    aggregate: str | Mapping[str, str] = "mean",
-    derive: str | Iterable[str] | None = None,
-    origin: str = "epoch",
-    timezone: str | None = None,
-    empty: Literal["drop", "keep"] = "drop",
-    method: str = "frequency",
-    bin_edges: Mapping[str, Sequence[float]] | None = None,
-    fit_until: str | None = None,
-    towards: str | None = None,
-    hops: int | None = None,
-    edges: bool = False,
-    properties: Iterable[str] | None = None,
-    patterns: str | Pattern | Iterable[str | Pattern] = "auto",
-    min_embeddings: int = 3,
-    max_embeddings: int = 200_000,
     like: Like = None,
     same_system: bool | None = None,
+    **options: Unpack[TableOptions],
 ) -> TransactionTable:
     """Build transactions from readings: windows, enrichment, bins.
 
@@ -100,32 +76,13 @@ def transactions(
         graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes. All enrichments but ``none`` need one.
         binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
-        windows: The length of a window; by default that of ``like``, or the step of the readings.
-        enrich: The enrichment: ``"none"``, ``"grounded"``, ``"existential"`` or ``"lifted"``.
-        bins: The number of bins per quantity. The default is 10, and 5 for lifted tables.
-        scope: Fit bins per ``"kind"`` of sensor or per ``"sensor"``. The default is ``"kind"``, and ``"sensor"`` for
-            lifted tables.
-        aggregate: How a window becomes one value, for all sensors or by kind.
-        derive: Further features per window, such as ``"change"``, ``"lag:30min"``, ``"switch"``, ``"duration"``,
-            ``"within:30min"`` and ``"hour"`` (see ``window``); by default those of ``like``, if it is a run.
-        origin: The moment at which windows are aligned.
-        timezone: The time zone of calendar features; by default that of ``like``, if it is a run, or UTC.
-        empty: Whether to ``"drop"`` or ``"keep"`` windows in which no sensor reads.
-        method: The binning method.
-        bin_edges: Given edges by kind, instead of fitted ones.
-        fit_until: Fit the bins on the readings before this time only.
-        towards: For the method ``entropy``: the sensor or kind whose states the bins of the others tell apart.
-        hops: How many edges away from a sensor's node the graph is used. The default is 0, and 2 for lifted tables.
-        edges: Whether labels and edges of the graph become items.
-        properties: The properties of nodes to use; all by default.
-        patterns: The patterns of lifted tables: ``"auto"``, ``"stars"``, ``"paths"``, or patterns.
-        min_embeddings: The fewest places at which a discovered pattern must match.
-        max_embeddings: The most places of one pattern.
         like: Use the bins of an earlier table, run or discretizer, so that later data are cut at the same edges; lifted
             tables also use the patterns of its rules. Bins of single sensors are used for the same sensor of the same
-            system only. Notes of the table say what was not seen before: states, values and sensors.
+            system only. Notes of the table say what was not seen before: states, values and sensors. Windows are those
+            of ``like``, and derived columns and the time zone too if it is a run, unless others are given.
         same_system: Whether the data are of the system that ``like`` was made of; by default decided by the names of
             the systems and the nodes of the sensors.
+        **options: Options of windows, bins and enrichment, as in ``mine``.
 
     Examples:
         >>> import thence as th
@@ -133,38 +90,20 @@ def transactions(
         5
     """
     earlier = _bins_of(like)
-    windows = _window_of(earlier) if windows == AUTO else windows
-    before = like.config.windows if isinstance(like, Run) else WindowsConfig()
-    if derive is None:
-        derive = before.derive or ()
-    config = Config(
-        windows=WindowsConfig(
-            every=windows,
-            aggregate=aggregate,
-            derive=(derive,) if isinstance(derive, str) else tuple(derive),
-            origin=origin,
-            timezone=timezone or before.timezone,
-            empty=empty,
-        ),
-        discretize=DiscretizeConfig(
-            bins=bins,
-            scope=scope,
-            method=method,
-            bin_edges={key: tuple(cuts) for key, cuts in (bin_edges or {}).items()},
-            fit_until=fit_until,
-            towards=towards,
-        ),
-        enrich=EnrichConfig(
-            mode=enrich,
-            hops=hops,
-            edges=edges,
-            properties=None if properties is None else tuple(properties),
-            patterns=(patterns == AUTO and _patterns_like(like, enrich)) or _pattern_texts(patterns),
-            min_embeddings=min_embeddings,
-            max_embeddings=max_embeddings,
-        ),
-    )
-    system = gather_system(sensors, graph, binding, ontology, config.input, enrich)
+    config = _config_of(options, sensors, graph)
+    chosen = config.windows
+    if earlier is not None and earlier.window_seconds and chosen.every == AUTO:
+        chosen = replace(chosen, every=format_duration(timedelta(seconds=earlier.window_seconds)).replace(" ", ""))
+    if isinstance(like, Run):
+        before = like.config.windows
+        chosen = replace(
+            chosen,
+            derive=before.derive if options.get("derive") is None else chosen.derive,
+            timezone=before.timezone if options.get("timezone") is None else chosen.timezone,
+        )
+    patterns = (config.enrich.patterns == AUTO and _patterns_like(like, config.enrich.mode)) or config.enrich.patterns
+    config = replace(config, windows=chosen, enrich=replace(config.enrich, patterns=patterns))
+    system = gather_system(sensors, graph, binding, ontology, config.input, config.enrich.mode)
     if earlier is not None and len(system.sites) == 1:
         system = replace(system, sensors=read_alike(system.sensors, earlier))
     return Prepared(system, config, window_readings(system, config), earlier, same_system=same_system).table
@@ -187,27 +126,20 @@ def _patterns_like(like: Like, enrich: str) -> tuple[str, ...]:
     return tuple(text for text, _ in like.rules.patterns)
 
 
-def _pattern_texts(patterns: str | Pattern | Iterable[str | Pattern]) -> str | tuple[str, ...]:
-    if isinstance(patterns, str):
-        return patterns
-    return tuple(str(pattern) for pattern in ([patterns] if isinstance(patterns, Pattern) else patterns))
+def _config_of(options: Mapping[str, Any], sensors: Any, graph: Any) -> Config:
+    given = {name: value for name, value in options.items() if value is not None}
+    config = with_options(Config(), {**OTHER_DEFAULTS["transactions"], **given})
+    return replace(config, enrich=config.enrich.for_graph(has_graph(config.input, sensors, graph)))
 
 
+@with_keywords(FeatureOptions, **OTHER_DEFAULTS["transactions"])
 def feature_table(
     sensors: Any,
     graph: Any = None,
     binding: Any = None,
     *,
     ontology: Any = None,
-    windows: str = "auto",
-    enrich: str = "none",
-    aggregate: str | Mapping[str, str] = "mean",
-    derive: str | Iterable[str] = (),
-    origin: str = "epoch",
-    timezone: str = "UTC",
-    empty: Literal["drop", "keep"] = "drop",
-    hops: int | None = None,
-    properties: Iterable[str] | None = None,
+    **options: Unpack[FeatureOptions],
 ) -> FeatureTable:
     """Build the undiscretized transactions, for miners that find their own intervals.
 
@@ -216,33 +148,15 @@ def feature_table(
         graph: A ``KnowledgeGraph``, or whatever ``read_graph`` takes.
         binding: A ``Binding``, a mapping from sensors to nodes, or whatever ``read_binding`` takes.
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
-        windows: The length of a window; by default the step of the readings.
-        enrich: The enrichment: ``"none"`` or ``"grounded"``.
-        aggregate: How a window becomes one value, for all sensors or by kind.
-        derive: Further features per window.
-        origin: The moment at which windows are aligned.
-        timezone: The time zone of calendar features.
-        empty: Whether to ``"drop"`` or ``"keep"`` windows in which no sensor reads.
-        hops: How many edges away from a sensor's node the graph is used.
-        properties: The properties of nodes to use; all by default.
+        **options: Options of windows and enrichment (``"none"`` or ``"grounded"``), as in ``mine``.
 
     Examples:
         >>> import thence as th
         >>> th.feature_table(th.datasets.load("toy"), windows="1h").numbers.shape[1]
         5
     """
-    config = Config(
-        windows=WindowsConfig(
-            every=windows,
-            aggregate=aggregate,
-            derive=(derive,) if isinstance(derive, str) else tuple(derive),
-            origin=origin,
-            timezone=timezone,
-            empty=empty,
-        ),
-        enrich=EnrichConfig(mode=enrich, hops=hops, properties=None if properties is None else tuple(properties)),
-    )
-    system = gather_system(sensors, graph, binding, ontology, config.input, enrich)
+    config = _config_of(options, sensors, graph)
+    system = gather_system(sensors, graph, binding, ontology, config.input, config.enrich.mode)
     return Prepared(system, config, window_readings(system, config)).numbers
 
 
@@ -260,6 +174,7 @@ class Prepared:
 
     Examples:
         >>> import thence as th
+        >>> from thence.runs.configuration import EnrichConfig, WindowsConfig
         >>> config = Config(windows=WindowsConfig(every="1h"), enrich=EnrichConfig(mode="none"))
         >>> data = prepare(th.datasets.load("toy"), config)
         >>> len(data.readings), data.table.n_rows, data.places[:2]

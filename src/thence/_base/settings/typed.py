@@ -1,4 +1,4 @@
-"""Build frozen dataclasses from tables of a configuration file, and check values against type annotations.
+"""Declare settings as fields of frozen dataclasses, build these from tables of a file, and check values.
 
 Errors name the file, the line and the nearest known key. The module works from annotations alone: it must not know
 what a setting is for.
@@ -9,27 +9,25 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from thence._base.settings.numbers import is_within_floats, require_integer, require_number, shown
 from thence._base.settings.toml import line_of
-from thence.errors import ConfigError, nearest
+from thence.errors import ConfigError, PatternError, nearest
 
 __all__ = [
-    "Location",
-    "build",
-    "check_keywords",
-    "check_settings",
-    "check_types",
-    "find_refused",
-    "refuse_unknown",
-    "setting",
+    *("Location", "Section", "at_least", "between", "build", "check_keywords", "check_settings", "check_types"),
+    *("converted", "find_refused", "number", "refuse_unknown", "setting"),
 ]
 
 T = TypeVar("T")
+
+Check = Callable[[str, Any], object]
+"""Raises a ``ConfigError`` about the setting of a name if a value is not allowed."""
 
 _NAMES = {str: "a string", int: "an integer", float: "a number", bool: "a boolean", type(None): "None"}
 _PLURALS = {str: "strings", int: "integers", float: "numbers", bool: "booleans"}
@@ -58,6 +56,14 @@ class Location:
         line = line_of(self.text, (*self.path, key)) if self.text else None
         parts = [self.file, f"line {line}" if line else "", f"[{'.'.join(self.path)}]" if self.path else ""]
         return ", ".join(part for part in parts if part) or None
+
+    @contextmanager
+    def located(self, key: str) -> Iterator[None]:
+        """Let errors that do not say where they are say so: at ``key`` of this table."""
+        try:
+            yield
+        except (ConfigError, PatternError) as error:
+            raise type(error)(error.message, where=error.where or self.of(key), hint=error.hint) from error
 
     def error(self, key: str, message: str, *, hint: str | None = None) -> ConfigError:
         """An error about ``key`` of this table."""
@@ -125,13 +131,13 @@ def check_types(annotated: Any, table: Mapping[str, Any], location: Location | N
     location = location or Location()
     for name, value in table.items():
         expected = hints.get(name)
-        if expected is not None and _is_plain(expected) and not _convert(value, expected)[0]:
-            raise location.error(name, f"'{name}' must be {_type_name(expected)}, got {shown(value)}")
+        if expected is not None and _is_plain(expected):
+            converted(name, value, expected, location)
         if name == "seed" and isinstance(value, Integral) and value < 0:
             raise location.error(name, f"'seed' must be an integer >= 0, got {shown(value)}")
 
 
-def setting(
+def number(
     default: Any,
     *,
     least: float | None = None,
@@ -154,7 +160,7 @@ def setting(
 def check_settings(part: Any) -> None:
     """Raise a ``ConfigError`` for a field of a dataclass that is of another type or outside its declared range.
 
-    Fields that are declared with ``setting`` are integers or finite numbers, according to their annotation; of the
+    Fields that are declared with ``number`` are integers or finite numbers, according to their annotation; of the
     others, those are checked that ``check_types`` can check.
 
     Args:
@@ -163,7 +169,7 @@ def check_settings(part: Any) -> None:
     Examples:
         >>> @dataclass
         ... class Wait:
-        ...     share: float = setting(0.5, least=0, most=1)
+        ...     share: float = number(0.5, least=0, most=1)
         >>> check_settings(Wait(share=2))
         Traceback (most recent call last):
         thence.errors.ConfigError: share must lie between 0 and 1, got 2
@@ -233,12 +239,7 @@ def build(cls: type[T], table: Any, location: Location) -> T:
     values: dict[str, Any] = {}
     for one in declared:
         if one.name in table:
-            matches, value = _convert(table[one.name], hints[one.name])
-            if not matches:
-                raise location.error(
-                    one.name, f"'{one.name}' must be {_type_name(hints[one.name])}, got {shown(table[one.name])}"
-                )
-            values[one.name] = value
+            values[one.name] = converted(one.name, table[one.name], hints[one.name], location)
         elif one.default is MISSING and one.default_factory is MISSING:
             raise location.error(one.name, f"'{one.name}' is missing")
     try:
@@ -264,6 +265,25 @@ def find_refused(make: Callable[..., Any], values: Mapping[str, Any], *, require
         except ConfigError:
             return name
     return None
+
+
+def converted(name: str, value: Any, annotation: Any, location: Location | None = None) -> Any:
+    """Return the value of a setting as its annotation says: lists as tuples, integers as floats.
+
+    Args:
+        name: The name of the setting.
+        value: The value.
+        annotation: Its type.
+        location: Where its table is.
+
+    Raises:
+        ConfigError: If the value is of another type.
+    """
+    matches, out = _convert(value, annotation)
+    if not matches:
+        text = f"'{name}' must be {_type_name(annotation)}, got {shown(value)}"
+        raise (location or Location()).error(name, text)
+    return out
 
 
 def _convert(value: Any, annotation: Any) -> tuple[bool, Any]:
@@ -310,3 +330,61 @@ def _type_name(annotation: Any) -> str:
     if origin is not None and issubclass(origin, Mapping):
         return "a table"
     return _NAMES.get(annotation, "a value")
+
+
+def at_least(least: int, *, hint: str | None = None) -> Check:
+    """Return a check that a number is not lower than ``least``."""
+
+    def check(name: str, value: Any) -> None:
+        if value < least:
+            raise ConfigError(f"'{name}' must be at least {least}, got {value}", hint=hint)
+
+    return check
+
+
+def between(low: float, high: float, *, open: bool = False) -> Check:
+    """Return a check that a number lies between two others, which are allowed too unless the interval is ``open``."""
+
+    def check(name: str, value: Any) -> None:
+        fits = isinstance(value, Real) and (low < float(value) < high if open else low <= float(value) <= high)
+        if not fits:
+            raise ConfigError(f"'{name}' must lie between {low} and {high}, got {value!r}")
+
+    return check
+
+
+def setting(
+    default: T,
+    help: str,
+    *,
+    name: str | None = "",
+    flag: str = "",
+    also: str = "",
+    check: Check | None = None,
+) -> T:
+    """Declare a setting of a section.
+
+    Args:
+        default: The default.
+        help: What it is, in a sentence without its full stop.
+        name: The name of the option, where it is not that of the setting; ``None`` for a setting without an option.
+        flag: The option on the command line, where it is not the name.
+        also: Another setting that the option sets.
+        check: Raises if a value is not allowed.
+    """
+    declared = {"help": help, "name": name, "flag": flag, "also": also, "check": check}
+    start: dict[str, Any] = {"default_factory": dict} if default == {} else {"default": default}
+    made: T = field(metadata=declared, **start)
+    return made
+
+
+class Section:
+    """A section of the configuration: a frozen dataclass whose values are checked as their fields declare."""
+
+    def __post_init__(self) -> None:
+        for one in fields(self):  # type: ignore[arg-type]
+            value, check = getattr(self, one.name), one.metadata.get("check")
+            if value == "" and one.default != "":
+                raise ConfigError(f"'{one.name}' must not be empty", hint=f"set '{one.name}' or leave it out")
+            if check is not None and value is not None:
+                check(one.name, value)

@@ -122,7 +122,7 @@ class Detector:
     def __init__(
         self,
         *,
-        windows: str = "auto",
+        windows: str = WindowsConfig.every,
         enrich: str | None = None,
         derive: str | Iterable[str] = (),
         bins: int | None = None,

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import MOST_ANTECEDENTS
-from thence._base.settings.typed import setting
+from thence._base.settings.typed import number
 from thence.errors import ConfigError
 from thence.language.constraints import Constraint
 from thence.search.base import BaseMiner
@@ -90,14 +90,14 @@ class ARMAE(BaseMiner):
     name: ClassVar[str] = "arm-ae"
     order_free: ClassVar[bool] = True
 
-    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
-    rules_per_consequent: int = setting(2, least=1)
-    likeness: float = setting(0.8, least=0, most=1)
-    epochs: int = setting(2, least=1)
-    batch_size: int = setting(128, least=1)
-    learning_rate: float = setting(0.01, above=0)
+    max_antecedents: int = number(2, least=1, most=MOST_ANTECEDENTS)
+    rules_per_consequent: int = number(2, least=1)
+    likeness: float = number(0.8, least=0, most=1)
+    epochs: int = number(2, least=1)
+    batch_size: int = number(128, least=1)
+    learning_rate: float = number(0.01, above=0)
     loss: Literal["absolute", "cross-entropy"] = "absolute"
-    layers: int = setting(4, least=1)
+    layers: int = number(4, least=1)
     output: Literal["sigmoid", "tanh"] = "sigmoid"
     one_per_feature: bool = True
     unique: bool = True
@@ -263,15 +263,15 @@ class ARMAE(BaseMiner):
         # First items with which no antecedent can be completed any more; otherwise they would be tried again and again.
         spent = np.zeros((len(consequents), len(left)), bool)
         found: list[Indices] = []
-        for number in range(self.rules_per_consequent):
-            grown = earlier[:, number]
+        for turn in range(self.rules_per_consequent):
+            grown = earlier[:, turn]
             marked = torch.zeros(len(consequents), len(left))
             marked[everyone, consequents] = 1.0
             allowed = left[None, :] & apart[consequents]
             for depth in range(width):
                 with torch.inference_mode():
                     output = _forward(layers, marked, self.output).numpy()
-                open_to = allowed & ~_too_alike(grown, earlier[:, :number], len(left), self.likeness)
+                open_to = allowed & ~_too_alike(grown, earlier[:, :turn], len(left), self.likeness)
                 if depth == 0:
                     open_to &= ~spent
                 best = np.where(open_to, output, -np.inf).argmax(axis=1)

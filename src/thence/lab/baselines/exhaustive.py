@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import MOST_ANTECEDENTS
-from thence._base.settings.typed import setting
+from thence._base.settings.typed import number
 from thence.errors import ConfigError, require
 from thence.language.constraints import Constraint
 from thence.search.base import BaseMiner
@@ -66,9 +66,9 @@ class ItemsetMiner(BaseMiner):
 
     exhaustive: ClassVar[bool] = True
 
-    min_support: float = setting(0.01, above=0, most=1)
-    min_confidence: float = setting(0.8, least=0, most=1)
-    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
+    min_support: float = number(0.01, above=0, most=1)
+    min_confidence: float = number(0.8, least=0, most=1)
+    max_antecedents: int = number(2, least=1, most=MOST_ANTECEDENTS)
     antecedent: Constraint = None
     consequent: Constraint = None
     consequents: Literal["one", "cut"] = "one"

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence._base.progress import Progress, silent
-from thence._base.settings.typed import setting
+from thence._base.settings.typed import number
 from thence.errors import ConfigError, MiningError, nearest, require
 from thence.lab.baselines.narm_fitness import (
     DecodedRule,
@@ -395,8 +395,8 @@ class TSNARM(BaseMiner):
     order_free: ClassVar[bool] = True
 
     algorithm: Literal["de", "ga", "pso", "lshade", "jde", "shade"] = "de"
-    population: int = setting(200, least=5)
-    evaluations: int = setting(50_000, least=1)
+    population: int = number(200, least=5)
+    evaluations: int = number(50_000, least=1)
     objective: Literal["confidence", "support-confidence"] = "confidence"
     optimiser: Mapping[str, float] = field(default_factory=dict)
     consequents: Literal["split", "single"] = "split"
@@ -405,7 +405,7 @@ class TSNARM(BaseMiner):
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
-    time_limit: float | None = setting(None, above=0)
+    time_limit: float | None = number(None, above=0)
     seed: int = 0
 
     def __post_init__(self) -> None:

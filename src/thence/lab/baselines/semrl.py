@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from thence._base.progress import Progress, silent
-from thence._base.settings.typed import setting
+from thence._base.settings.typed import number
 from thence.errors import ConfigError, MiningError
 from thence.lab.baselines.exhaustive import FPGrowth, HMine, ItemsetMiner
 from thence.search.codes import require_codes
@@ -69,7 +69,7 @@ class NaiveSemRL(ItemsetMiner):
 
     algorithm: Literal["fpgrowth", "hmine", "exact"] = "fpgrowth"
     published_encoding: bool = False
-    min_support: float = setting(0.2, above=0, most=1)
+    min_support: float = number(0.2, above=0, most=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from thence._base.cluster.executors import Executor
 from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import LARGEST_SEED, MOST_ANTECEDENTS
-from thence._base.settings.typed import setting
+from thence._base.settings.typed import number
 from thence.errors import ConfigError, MiningError
 from thence.language.constraints import Constraint, explain_no_match
 from thence.language.items import Aspect
@@ -105,21 +105,21 @@ class Aerial(BaseMiner):
     columns: ClassVar[tuple[str, ...]] = ("probability", "assured_confidence")
     spreads: ClassVar[bool] = True
 
-    similarity: float = setting(0.8, least=0, most=1)
-    consequent_similarity: float | None = setting(None, least=0, most=1)
-    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
+    similarity: float = number(0.8, least=0, most=1)
+    consequent_similarity: float | None = number(None, least=0, most=1)
+    max_antecedents: int = number(2, least=1, most=MOST_ANTECEDENTS)
     search: Literal["full", "grow", "mutual"] = "full"
-    seed: int = setting(0, least=0, most=LARGEST_SEED)
-    top_k: int | None = setting(None, least=1)
-    min_support: float | None = setting(None, least=0, most=1)
-    min_confidence: float | None = setting(None, least=0, most=1)
+    seed: int = number(0, least=0, most=LARGEST_SEED)
+    top_k: int | None = number(None, least=1)
+    min_support: float | None = number(None, least=0, most=1)
+    min_confidence: float | None = number(None, least=0, most=1)
     assurance: float | None = 0.95
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
     keep_constants: bool = False
     near: Sequence[Any] | None = None
-    epochs: int | None = setting(None, least=1)
+    epochs: int | None = number(None, least=1)
     device: str = "cpu"
     settings: TrainingSettings | None = None
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thence._base.settings.numbers import LARGEST_SEED, MOST_ANTECEDENTS, require_integer
-from thence._base.settings.typed import Location, check_settings, refuse_unknown, setting
+from thence._base.settings.typed import Location, check_settings, number, refuse_unknown
 from thence.errors import ConfigError
 from thence.search.neighbours import Neighbours
 from thence.search.torch_runtime import require_device
@@ -70,18 +70,18 @@ class TrainingSettings:
     """
 
     corruption: Literal["mask", "gaussian"] = "mask"
-    noise: float = setting(0.5, least=0)
-    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
+    noise: float = number(0.5, least=0)
+    max_antecedents: int = number(2, least=1, most=MOST_ANTECEDENTS)
     widths: tuple[int, ...] | None = None
-    epochs: int | None = setting(None, least=1)
-    batch_size: int | None = setting(None, least=1)
-    learning_rate: float | None = setting(None, above=0)
+    epochs: int | None = number(None, least=1)
+    batch_size: int | None = number(None, least=1)
+    learning_rate: float | None = number(None, above=0)
     decay: bool = True
-    weight_decay: float = setting(2e-8, least=0)
-    held_out: float = setting(0.1, least=0, below=1)
+    weight_decay: float = number(2e-8, least=0)
+    held_out: float = number(0.1, least=0, below=1)
     early_stopping: bool = True
-    max_rows: int = setting(100_000, least=1)
-    seed: int = setting(0, least=0, most=LARGEST_SEED)
+    max_rows: int = number(100_000, least=1)
+    seed: int = number(0, least=0, most=LARGEST_SEED)
     device: str = "cpu"
     faithful_widths: bool = False
     least_widths: tuple[int, ...] = (16, 8, 4)
@@ -209,16 +209,16 @@ class SearchSettings:
         0.9
     """
 
-    similarity: float = setting(0.8, least=0, most=1)
-    gate: float | None = setting(None, least=0, most=1)
-    consequent: float | None = setting(None, least=0, most=1)
-    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
+    similarity: float = number(0.8, least=0, most=1)
+    gate: float | None = number(None, least=0, most=1)
+    consequent: float | None = number(None, least=0, most=1)
+    max_antecedents: int = number(2, least=1, most=MOST_ANTECEDENTS)
     search: Literal["full", "grow", "mutual"] = "full"
     antecedent_ok: NDArray[np.bool_] | None = None
     consequent_ok: NDArray[np.bool_] | None = None
     neighbours: Neighbours | None = None
     first_features: range | None = None
-    batch_bytes: int | None = setting(None, least=1)
+    batch_bytes: int | None = number(None, least=1)
     as_released: bool = False
 
     def __post_init__(self) -> None:

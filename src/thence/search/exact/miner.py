@@ -16,7 +16,7 @@ import numpy as np
 from thence._base.cluster.executors import Executor
 from thence._base.progress import FIRST_RUN, Progress, silent
 from thence._base.settings.numbers import MOST_ANTECEDENTS
-from thence._base.settings.typed import setting
+from thence._base.settings.typed import number
 from thence.errors import ConfigError, nearest
 from thence.language.constraints import Constraint, explain_no_match
 from thence.search.base import BaseMiner
@@ -80,15 +80,15 @@ class Exact(BaseMiner):
     exhaustive: ClassVar[bool] = True
     spreads: ClassVar[bool] = True
 
-    max_antecedents: int = setting(2, least=1, most=MOST_ANTECEDENTS)
-    min_support: float = setting(0.01, least=0, most=1)
-    min_confidence: float = setting(0.8, least=0, most=1)
+    max_antecedents: int = number(2, least=1, most=MOST_ANTECEDENTS)
+    min_support: float = number(0.01, least=0, most=1)
+    min_confidence: float = number(0.8, least=0, most=1)
     antecedent: Constraint = None
     consequent: Constraint = None
     context_consequents: bool = False
     bounds: Mapping[str, float] = field(default_factory=dict)
     near: Sequence[Any] | None = None
-    max_rules: int = setting(5_000_000, least=1)
+    max_rules: int = number(5_000_000, least=1)
     on_limit: Literal["raise", "stop"] = "raise"
     denominator: str = "present"
     device: str = "cpu"

@@ -29,7 +29,7 @@ from dataclasses import replace
 from typing import Any, Literal, overload
 
 from thence._base.progress import Progress, silent
-from thence._base.settings.numbers import require_integer
+from thence._base.settings.numbers import require_integer, require_seed
 from thence.data.graph.system import System
 from thence.errors import ConfigError
 from thence.lab.evaluate.generalisation.hiding import PARTLY, SEEN, WHOLLY, classify_places, hide_places
@@ -51,6 +51,8 @@ from thence.lab.evaluate.generalisation.split import (
     window_system,
 )
 from thence.lab.evaluate.generalisation.transfer import choose_candidates, measure_across, measure_left_out
+from thence.runs.configuration import EnrichConfig
+from thence.runs.options import OTHER_DEFAULTS
 from thence.runs.preparation import Prepared
 from thence.search.exact.miner import Exact
 from thence.tables.enrich import ENRICHMENTS
@@ -58,6 +60,7 @@ from thence.tables.enrich import ENRICHMENTS
 __all__ = ["Generalisation", "GroupResult", "ModeResult", "SiteGeneralisation", "generalisation"]
 
 CHOICES = ("seen", "transductive")
+_DEFAULTS = OTHER_DEFAULTS["generalisation"]
 ENRICHED = ("none", "grounded", "existential", "lifted")
 
 
@@ -80,16 +83,16 @@ def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to
     split: str = "region",
     choose: str = "seen",
     seed: int = 0,
-    windows: str = "30min",
-    bins: int = 10,
+    windows: str = _DEFAULTS["windows"],
+    bins: int = _DEFAULTS["bins"],
     kinds: Sequence[str] | None = None,
     train_share: float = 0.7,
-    min_support: float = 0.02,
-    min_confidence: float = 0.8,
-    max_antecedents: int = 2,
+    min_support: float = _DEFAULTS["min_support"],
+    min_confidence: float = Exact.min_confidence,
+    max_antecedents: int = Exact.max_antecedents,
     max_rules: int = 100,
-    hops: int = 2,
-    min_embeddings: int = 3,
+    hops: int = _DEFAULTS["hops"],
+    min_embeddings: int = EnrichConfig.min_embeddings,
     other: System | None = None,
     progress: Progress = silent,
 ) -> Generalisation | SiteGeneralisation:
@@ -145,6 +148,7 @@ def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to
     for name, share in (("unseen", unseen), ("train_share", train_share)):
         if not 0 < share < 1:
             raise ConfigError(f"{name} must be between 0 and 1 (exclusive), got {share}")
+    require_seed(seed)
     require_integer("max_rules", max_rules)
     require_integer("min_embeddings", min_embeddings)
     require_integer("hops", hops, least=0)

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from thence._base.settings.typed import check_settings, setting
+from thence._base.settings.typed import check_settings, number
 from thence.errors import MiningError
 from thence.tables.bitmaps.bits import Ints, Words, helper, kernel
 from thence.tables.transactions import Block, TransactionTable
@@ -147,10 +147,10 @@ class Null:
     """
 
     kind: Literal["shift", "blocks", "rows"] = "shift"
-    draws: int = setting(199, least=1)
-    guard: int | None = setting(None, least=0)
-    period: int | None = setting(None, least=1)
-    block_frames: int | None = setting(None, least=1)
+    draws: int = number(199, least=1)
+    guard: int | None = number(None, least=0)
+    period: int | None = number(None, least=1)
+    block_frames: int | None = number(None, least=1)
 
     def __post_init__(self) -> None:
         check_settings(self)
