@@ -22,7 +22,7 @@ import json, os, signal, sys
 import pyarrow.parquet, rdflib
 import thence.statements.files.rules_json
 import thence.statements.files.rules_parquet
-import thence.show.export.tables
+import thence.statements.files.tables
 import thence.search.exact.miner
 import thence.runs.pipeline, thence.show.reports.build, thence.show.reports.run_report
 import thence.checks.application.apply, thence.runs.reviews

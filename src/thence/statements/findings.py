@@ -24,9 +24,9 @@ from thence._base.display.html import panel, small, table
 from thence._base.display.percent import percent
 from thence._base.frames import without_formulas
 from thence.errors import ConfigError, nearest
-from thence.show.export.tables import escape_markdown
 from thence.statements.controls.control import Controls
 from thence.statements.files import find_format, write_rules
+from thence.statements.files.tables import escape_markdown
 from thence.statements.keys import is_key, key_text
 from thence.statements.laws.law import Laws
 from thence.statements.rules.bounds import is_within

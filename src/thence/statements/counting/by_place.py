@@ -209,15 +209,15 @@ def by_site(rules: RuleSet, table: TransactionTable, *, denominator: str = "pres
 
 
 def with_site_columns(rules: RuleSet, table: TransactionTable, *, denominator: str = "present") -> RuleSet:
-    """Add the columns ``support_<site>`` and ``confidence_<site>`` for each site of a table.
+    """Add the columns ``support_<site>`` and ``confidence_<site>`` for each site of a table of several systems.
 
     Args:
         rules: The rules.
-        table: A table of several systems.
+        table: The table; one of a single system adds nothing.
         denominator: As in ``count_rules``.
     """
-    if not len(rules) and not table.sites:
-        return rules  # no pattern has a place in any of the systems
+    if not table.sites:
+        return rules
     extras = dict(rules.extras)
     for name, counts in count_sites(rules, table, denominator=denominator).items():
         with np.errstate(invalid="ignore"):

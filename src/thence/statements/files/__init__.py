@@ -32,8 +32,8 @@ FORMATS = Registry(
     {
         "json": "thence.statements.files.rules_json:FORMAT",
         "parquet": "thence.statements.files.rules_parquet:FORMAT",
-        "csv": "thence.show.export.tables:CSV",
-        "markdown": "thence.show.export.tables:MARKDOWN",
+        "csv": "thence.statements.files.tables:CSV",
+        "markdown": "thence.statements.files.tables:MARKDOWN",
         "sparql": "thence.show.export.sparql:FORMAT",
         "shacl": "thence.show.export.shacl:FORMAT",
     },
