@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.helpers.needs import PUBLISHED
 from thence import scoring
 from thence.errors import ConfigError, InputError
-from thence.lab.scoring.events import stretches
+from thence.lab.scoring import _find_events
 
 
 def on(steps: int, *spans: tuple[int, int], base: int = 1) -> np.ndarray:
@@ -95,7 +95,7 @@ class TestLeakDB:
     def test_a_perfect_detector_that_goes_on_scores_full(self, label: list[bool], data: st.DataObject) -> None:
         score = scoring.leakdb([label], [[True] * len(label)])
         assert all(one == 1.0 for one in score.early)
-        assert len(score.early) == len(stretches(np.array(label)))
+        assert len(score.early) == len(_find_events(np.array(label)))
         alarm = data.draw(st.lists(st.booleans(), min_size=len(label), max_size=len(label)))
         counts = scoring.leakdb([label], [alarm])
         total = counts.true_positives + counts.false_positives + counts.false_negatives + counts.true_negatives
@@ -272,9 +272,9 @@ def test_what_is_no_label_is_refused(labels: list[object], message: str) -> None
 
 
 @given(flags)
-def test_stretches_are_the_steps_that_are_on(values: list[bool]) -> None:
+def test_events_are_the_steps_that_are_on(values: list[bool]) -> None:
     rebuilt = np.zeros(len(values), bool)
-    for first, last in stretches(np.array(values)):
+    for first, last in _find_events(np.array(values)):
         assert not rebuilt[max(first - 1, 0) : last + 1].any()
         rebuilt[first : last + 1] = True
     assert rebuilt.tolist() == values
