@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from thence.lab.baselines.narm import TSNARM as TSNARM
     from thence.lab.baselines.semrl import NaiveSemRL as NaiveSemRL
     from thence.lab.evaluate.comparison import compare as compare
-    from thence.lab.evaluate.fidelity import fidelity as fidelity
+    from thence.lab.evaluate.comparison import fidelity as fidelity
     from thence.lab.evaluate.generalisation import generalisation as generalisation
     from thence.language.constraints import Where as Where
     from thence.language.item_text import parse_item as parse_item
@@ -122,8 +122,7 @@ _MODULES = MappingProxyType(
         "lab.baselines.exhaustive": ("FPGrowth", "HMine"),
         "lab.baselines.narm": ("TSNARM",),
         "lab.baselines.semrl": ("NaiveSemRL",),
-        "lab.evaluate.comparison": ("compare",),
-        "lab.evaluate.fidelity": ("fidelity",),
+        "lab.evaluate.comparison": ("compare", "fidelity"),
         "lab.evaluate.generalisation": ("generalisation",),
         "language.constraints": ("Where",),
         "language.item_text": ("parse_item",),

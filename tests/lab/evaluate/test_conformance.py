@@ -12,7 +12,7 @@ import pytest
 
 from thence.errors import MiningError
 from thence.lab.evaluate import conformance as checks
-from thence.lab.evaluate.brute_force import brute_force_rules
+from thence.lab.evaluate.conformance import brute_force_rules
 from thence.language.constraints import Where
 from thence.language.items import Item
 from thence.search.exact.miner import Exact

@@ -11,7 +11,7 @@ import pytest
 import thence as th
 from thence.errors import ConfigError, GraphError
 from thence.lab.baselines.narm import TSNARM
-from thence.lab.evaluate.exchange import read_found, read_task, write_failure, write_found, write_task
+from thence.lab.evaluate.footprint import read_found, read_task, write_failure, write_found, write_task
 from thence.language.constraints import Where
 from thence.language.items import Feature, Interval, Item
 from thence.search.aerial.miner import Aerial

@@ -14,7 +14,7 @@ from tests.helpers.networks import network
 from tests.helpers.tables import with_times
 from thence.data.readings.windows import window
 from thence.errors import ConfigError, MiningError, RunError
-from thence.lab.evaluate.fidelity import fidelity
+from thence.lab.evaluate.comparison import fidelity
 from thence.language.constraints import Where
 from thence.language.patterns import Pattern
 from thence.search.aerial.miner import Aerial, AerialModel

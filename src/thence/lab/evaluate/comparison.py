@@ -32,7 +32,16 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table as RichTable
 
-__all__ = ["METHODS", "Comparison", "Method", "compare", "make_method", "measure_overlap", "published_methods"]
+__all__ = [
+    "METHODS",
+    "Comparison",
+    "Method",
+    "compare",
+    "fidelity",
+    "make_method",
+    "measure_overlap",
+    "published_methods",
+]
 
 Method = str | type | Miner | Callable[[Mapping[str, RuleSet]], Any]
 """A miner by name, class or instance, or a function that builds one from the rules of the methods before it."""
@@ -413,27 +422,13 @@ class Comparison:
 
     def table(self) -> RichTable:
         """Return the rows as a table for a terminal."""
-        from rich.table import Table as RichTable
-
-        out = RichTable(title="Rule quality and cost")
-        out.add_column("method", no_wrap=True)
-        for title, _ in _COLUMNS.values():
-            out.add_column(title, justify="right")
-        for texts in self._texts():
-            out.add_row(*texts)
-        return out
+        return _rich_table("Rule quality and cost", [title for title, _ in _COLUMNS.values()], self._texts())
 
     def overlap_table(self) -> RichTable:
         """Return the overlap between the rule sets as a table for a terminal."""
-        from rich.table import Table as RichTable
-
-        out = RichTable(title="Rules in common (Jaccard)")
-        out.add_column("method", no_wrap=True)
-        for name in self.methods:
-            out.add_column(name, justify="right")
-        for name, values in zip(self.methods, self.overlaps, strict=True):
-            out.add_row(name, *(f"{value:.2f}" for value in values))
-        return out
+        shares = [[f"{value:.2f}" for value in values] for values in self.overlaps]
+        lines = [[name, *texts] for name, texts in zip(self.methods, shares, strict=True)]
+        return _rich_table("Rules in common (Jaccard)", self.methods, lines)
 
     def __str__(self) -> str:
         lines = [["method", *(title for title, _ in _COLUMNS.values())], *self._texts()]
@@ -489,3 +484,47 @@ class Comparison:
                 require("vl_convert", extra="plots")
             chart.save(str(path), **({"inline": True} if suffix == ".html" else {}))
         return chart
+
+
+def _rich_table(title: str, heads: Sequence[str], lines: Iterable[Sequence[str]]) -> RichTable:
+    from rich.table import Table as RichTable
+
+    out = RichTable(title=title)
+    out.add_column("method", no_wrap=True)
+    for head in heads:
+        out.add_column(head, justify="right")
+    for texts in lines:
+        out.add_row(*texts)
+    return out
+
+
+def fidelity(rules: RuleSet, exact: RuleSet) -> dict[str, float]:
+    """Compare a rule set with the exact one: recall, precision and Jaccard similarity.
+
+    Two rules are the same if they have the same pattern and the same items; their counts are not compared. Use the same
+    thresholds for both, or recall and precision also measure the difference between the thresholds.
+
+    Args:
+        rules: Rules to evaluate, such as those of ``th.Aerial``.
+        exact: Reference: all rules of the same table within the thresholds, such as those of ``th.Exact``.
+
+    Returns:
+        A dict with the keys ``recall`` (share of ``exact`` that is in ``rules``; 1 if ``exact`` is empty),
+        ``precision`` (share of ``rules`` that is in ``exact``; 1 if ``rules`` is empty) and ``jaccard`` (rules in both
+        sets, divided by rules in either; 1 if both are empty).
+
+    Examples:
+        >>> import polars as pl, thence as th
+        >>> table = th.TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 5, "b": ["u", "v"] * 5}))
+        >>> exact = th.Exact().mine(table)
+        >>> th.fidelity(exact[:2], exact)
+        {'recall': 0.5, 'precision': 1.0, 'jaccard': 0.5}
+    """
+    ours, theirs = set(rules), set(exact)
+    both = len(ours & theirs)
+    either = len(ours | theirs)
+    return {
+        "recall": both / len(theirs) if theirs else 1.0,
+        "precision": both / len(ours) if ours else 1.0,
+        "jaccard": both / either if either else 1.0,
+    }
