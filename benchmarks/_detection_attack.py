@@ -13,10 +13,9 @@ import polars as pl
 
 import thence as th
 from thence import scoring
-from thence.lab.datasets.demand import draw_factors
 from thence.lab.datasets.epanet import Network
 from thence.lab.datasets.library import LIBRARY, START
-from thence.lab.datasets.water import Gauge, frame_of_readings
+from thence.lab.datasets.water import Gauge, draw_factors, frame_of_readings
 
 STEPS_A_DAY = 48
 NORMAL_DAYS, DAYS = 56, 28

@@ -13,7 +13,7 @@ import polars as pl
 from _rediscovery_score import LEAST_ACTIONS, PHYSICS, TOLERANCE, Score, add_scores
 
 import thence as th
-from thence.lab.datasets.controls_truth import TrueControl
+from thence.lab.datasets.library import TrueControl
 from thence.statements.controls.control import Controls
 
 CHOSEN_ON = ("net1", "net3")

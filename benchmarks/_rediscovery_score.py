@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from thence.lab.datasets.controls_truth import TrueControl
+from thence.lab.datasets.library import TrueControl
 
 LEAST_ACTIONS = 10
 """How often a control has to have acted to count."""

@@ -28,7 +28,7 @@ from thence.data.stores.adbc import open_postgresql
 from thence.data.stores.bolt import open_bolt
 from thence.data.stores.duckdb_files import open_duckdb
 from thence.errors import MissingExtraError
-from thence.lab.datasets.fetch import fetch
+from thence.lab.datasets.folders import fetch
 from thence.lab.experiments import reproduce
 from thence.search.aerial.model import AerialModel
 

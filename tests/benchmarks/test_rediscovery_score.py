@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks._rediscovery_score import Condition, Proposal, add_scores, physics_of, score_controls, threshold_error
-from thence.lab.datasets.controls_truth import TrueControl
+from thence.lab.datasets.library import TrueControl
 from thence.statements.laws.law import Law
 from thence.statements.laws.terms import Condition as LawCondition
 from thence.statements.laws.terms import Term

@@ -88,7 +88,7 @@ def test_one_data_set_that_cannot_be_had_does_not_keep_others_from_being_downloa
     """Every data set of ours fails at once, since the mirror has none of them and their publishers are not asked."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "thence.lab.datasets.fetch._with_mirror", lambda part, name, _: [f"{server.url}/{part.folder}/{name}"]
+            "thence.lab.datasets.folders._with_mirror", lambda part, name, _: [f"{server.url}/{part.folder}/{name}"]
         )
         result = thence("datasets", "get", "all")
     assert result.exit_code == 1 and "plant: 2 files" in result.stdout and "Traceback" not in result.output

@@ -20,7 +20,7 @@ import pytest
 import thence as th
 from thence.checks.monitor.store import Store as MonitorStore
 from thence.errors import ThenceError
-from thence.lab.datasets.cache import load_or_simulate
+from thence.lab.datasets.water import load_or_simulate
 from thence.lab.experiments.store import Repeat, Store
 from thence.runs.run import load_run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from thence.lab.datasets.cache import Simulated, fingerprint, load_or_simulate
+from thence.lab.datasets.water import Simulated, fingerprint, load_or_simulate
 
 
 class Maker:

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import thence.data.datasets as datasets
 from thence.data.readings.sensors import SensorData
 from thence.errors import ConfigError, InputError
-from thence.lab.datasets.controls_truth import TrueControl, count_actions, true_controls
-from thence.lab.datasets.library import LIBRARY
+from thence.lab.datasets.library import LIBRARY, TrueControl, count_actions, true_controls
 
 START = datetime(2024, 1, 1)
 

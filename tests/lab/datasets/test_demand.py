@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thence.lab.datasets.demand import Fourier, draw_factors, draw_leakdb_multipliers
+from thence.lab.datasets.water import Fourier, draw_factors, draw_leakdb_multipliers
 
 WEEK = Fourier(np.array([0.1, 0.3, -0.2]), period=336)
 YEAR = Fourier(np.array([0.0, 0.05, 0.02]), period=17520)

@@ -21,7 +21,7 @@ from tests.helpers.publishers import Publisher, publish
 from thence._base.integrity.checksums import file_digest
 from thence.data.datasets.published import Archive, Published, Remote
 from thence.errors import InputError
-from thence.lab.datasets import fetch as fetching
+from thence.lab.datasets import folders as fetching
 from thence.lab.datasets.folders import data_folders, fetched_folder, find_folder, get_files
 
 CONTENT = b"".join(b"%d,%d\n" % (row, row * row) for row in range(20_000))

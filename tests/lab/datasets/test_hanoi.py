@@ -207,7 +207,7 @@ def test_the_network_of_epyt_gives_the_readings_of_leakdbs(published: Path) -> N
 
 def test_the_coefficients_are_those_of_leakdb(published: Path) -> None:
     scipy_io = pytest.importorskip("scipy.io", reason="scipy, which reads LeakDB's files, is not installed")
-    facts = hanoi._read_facts()
+    facts = folders.packaged_facts("leakdb.toml")
     for name, file, array in (("week", "weekPat_30min.mat", "Aw"), ("year", "yearOffset_30min.mat", "Ay")):
         assert facts[name] == scipy_io.loadmat(published / file)[array].ravel().tolist()
 
@@ -232,8 +232,8 @@ def test_the_leaks_of_the_first_scenarios_need_no_file(published: Path, tmp_path
     code = f'raise SystemExit\nNET1_LEAKAGES = """{{}}"""\n\nHANOI_LEAKAGES = """{table}"""\n'
     (tmp_path / "leakdb_data.py").write_text(code, encoding="utf-8")
     for scenario in (*range(1, 12), 402, 999, 1000):
-        told = hanoi._read_leaks(table, scenario)
-        assert hanoi._find_leaks(scenario, tmp_path, silent) == hanoi._find_leaks(scenario, published, silent) == told
+        listed = hanoi._read_leaks(table, scenario)
+        assert hanoi._find_leaks(scenario, tmp_path, silent) == hanoi._find_leaks(scenario, published, silent) == listed
     for broken in ("HANOI = 1", "HANOI_LEAKAGES = open('x')", "HANOI_LEAKAGES = '[1'", "def"):
         (tmp_path / "leakdb_data.py").write_text(broken, encoding="utf-8")
         with pytest.raises(InputError, match=r"leakdb_data.py: not the table of leaks of EPyT-Flow"):

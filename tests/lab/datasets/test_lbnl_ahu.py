@@ -10,7 +10,7 @@ import thence.data.datasets as datasets
 from tests.helpers.publishers import publish
 from thence.errors import ConfigError, InputError
 from thence.lab.datasets import folders
-from thence.lab.datasets.lbnl_ahu import _FAULTS, _POINTS, UNITS, Unit, brick_model
+from thence.lab.datasets.lbnl_ahu import UNITS, Unit, brick_model
 
 FOLDER = "lbnl_fdd_2020"
 
@@ -18,7 +18,8 @@ FOLDER = "lbnl_fdd_2020"
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_model_knows_every_point_and_the_way_of_the_air(unit: Unit) -> None:
     graph, binding = brick_model(unit)
-    assert set(binding) <= set(_POINTS)
+    facts = folders.packaged_facts("lbnl.toml")
+    assert set(binding) <= set(facts["points"])
     assert len(binding) == (17 if unit == "MZVAV-2-1" else 14)
     for sensor, node in binding.items():
         (equipment,) = graph.in_edges(node, "hasPoint")
@@ -28,7 +29,7 @@ def test_the_model_knows_every_point_and_the_way_of_the_air(unit: Unit) -> None:
     assert {"Cooling_Coil", "Heating_Coil", "Supply_Fan"} < set(reached)
     assert reached["Supply_Fan"] == 3
     assert not graph.with_label("TimeseriesReference")
-    assert {subject for subject, _ in _FAULTS[unit].values()} <= set(graph.nodes)
+    assert {subject for subject, _ in facts["faults"][unit].values()} <= set(graph.nodes)
 
 
 @pytest.mark.parametrize("unit", UNITS)

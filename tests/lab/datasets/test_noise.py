@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import thence.data.datasets as datasets
-from thence.lab.datasets.noise import add_noise
+from thence.lab.datasets.water import add_noise
 
 
 def frame(days: int = 3) -> pl.DataFrame:

@@ -31,7 +31,7 @@ DATASETS = Registry(
     {
         "toy": "thence.lab.datasets.toy:DATASET",
         "net1": "thence.lab.datasets.library:NET1",
-        "net3": "thence.lab.datasets.net3:DATASET",
+        "net3": "thence.lab.datasets.library:NET3",
         "ky4": "thence.lab.datasets.library:KY4",
         "ky10": "thence.lab.datasets.library:KY10",
         "net6": "thence.lab.datasets.library:NET6",

@@ -14,6 +14,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path, PurePosixPath
 from statistics import fmean
@@ -26,15 +27,14 @@ import polars as pl
 from thence._base.integrity.checksums import content_digest
 from thence._base.progress import Progress, silent
 from thence.data.datasets.named import NamedDataset
-from thence.data.datasets.published import Archive, Published, Remote
+from thence.data.datasets.published import Published
 from thence.data.graph.binding import Binding
 from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node, Value, Values
 from thence.data.graph.system import System
 from thence.data.loaders import read_graph, read_ontology
 from thence.data.readings.sensors import ReadReport, Sensor, SensorData
 from thence.errors import InputError, door
-from thence.lab.datasets.folders import find_folder, packaged_file
-from thence.lab.datasets.sensor_kinds import choose_kinds
+from thence.lab.datasets.folders import choose_kinds, declared, find_folder, packaged_file
 
 __all__ = ["DATASET", "load"]
 
@@ -78,51 +78,17 @@ def _digest_table(file: Path) -> str:
     return content_digest({"reports": reports}, {"times": times, "values": np.ascontiguousarray(values)})
 
 
-_COMMIT = "63a501c60d6aaf5c585ff8fa1bca0b7ce63d1615"
-_RAW = "https://raw.githubusercontent.com/CityBench/Benchmark/"
-_ARCHIVE = Archive(f"Benchmark-{_COMMIT}.zip", (f"https://github.com/CityBench/Benchmark/archive/{_COMMIT}.zip",))
-_CITYBENCH = Published(
-    folder="citybench",
-    files=(
-        Remote(
-            _METADATA,
-            size=103_906,
-            sha256="db74202649e2dba17acb17baf60c339e64a4308a7da00b9f737ee75de1b74c97",
-            urls=(
-                f"{_RAW}d02c50fc659ae564c01585a121ed05681abe27f5/Feng_Gao/ISWC2015-CityBench/dataset/MetaData/{_METADATA}",
-            ),
-            archive=_ARCHIVE,
-        ),
-        Remote(
-            _REPOSITORY,
-            size=2_862_212,
-            sha256="dd2cc31c013ba4fff0ccbdbec5f9bad40ebff6cfda32456d0baff6fc05c466ea",
-            urls=(f"{_RAW}{_COMMIT}/dataset/{_REPOSITORY}",),
-            archive=_ARCHIVE,
-        ),
-        *(
-            Remote(
-                _TABLES[kind],
-                size=0,
-                sha256=sha256,
-                archive=_ARCHIVE,
-                make=partial(_make_table, kind),
-                digest=_digest_table,
-            )
-            for kind, sha256 in (
-                ("speed", "2d56098f0d8db3ccdbf2fb04d672b2cfd1940eb037027109c4220ad92d9d078b"),
-                ("count", "dd0eba4386e98d12e2e1ffe64e2a98ba7b96d5fcb6fdfc9fbaa1e9ac77297992"),
-            )
-        ),
-    ),
-    publisher="CityBench, with open data of the City of Aarhus",
-    page="https://github.com/CityBench/Benchmark",
-    licence="GPL 3.0 (CityBench); open data of the City of Aarhus",
-    citation=(
-        "Ali, Gao, Mileo (2015): CityBench: a configurable benchmark to evaluate RSP engines using smart city "
-        "datasets. ISWC 2015"
-    ),
-)
+def _declare() -> Published:
+    """Return the declared files with how the two tables are made."""
+    made = {file: partial(_make_table, kind) for kind, file in _TABLES.items()}
+    found = declared("citybench")
+    files = (
+        replace(file, make=made[file.name], digest=_digest_table) if file.name in made else file for file in found.files
+    )
+    return replace(found, files=tuple(files))
+
+
+_CITYBENCH = _declare()
 
 
 def load(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -40,7 +40,7 @@ _PIPE = 1
 _UNBALANCED = 1
 _STEPS_PER_PROGRESS = 128
 
-_PROBE_CODES: dict[Quantity, tuple[str, int]] = {
+_PROBE_CODES: dict[Quantity, tuple[Literal["node", "link"], int]] = {
     "pressure": ("node", _PRESSURE),  # of a tank: its water level
     "demand": ("node", _DEMAND),
     "deficit": ("node", _DEFICIT),
@@ -66,6 +66,15 @@ class Probe:
     name: str
 
 
+def _as_c(value: Any) -> Any:
+    """Return a value as C takes it; what is of C already stays as it is."""
+    if isinstance(value, str):
+        return value.encode()
+    return (
+        ctypes.c_int(value) if isinstance(value, int) else ctypes.c_double(value) if isinstance(value, float) else value
+    )
+
+
 class Network:
     """An open EPANET network, in metres and m³/h whatever the units of its file. Use it in a ``with`` block.
 
@@ -87,9 +96,9 @@ class Network:
         report = str(Path(self._scratch.name) / "report.txt")
         self._library.EN_createproject(ctypes.byref(self._project))
         try:
-            self._call("EN_open", str(self.inp).encode(), report.encode(), b"")
-            self._call("EN_setstatusreport", ctypes.c_int(0))
-            self._call("EN_setflowunits", ctypes.c_int(_CUBIC_METRES_PER_HOUR))
+            self._call("EN_open", str(self.inp), report, "")
+            self._call("EN_setstatusreport", 0)
+            self._call("EN_setflowunits", _CUBIC_METRES_PER_HOUR)
         except BaseException:
             self.close()
             raise
@@ -109,31 +118,32 @@ class Network:
         self._scratch.cleanup()
 
     def _call(self, function: str, *arguments: Any) -> int:
-        code = int(getattr(self._library, function)(self._project, *arguments))
+        """Call a function of the library; integers, floats and texts become those of C."""
+        code = int(getattr(self._library, function)(self._project, *map(_as_c, arguments)))
         if code > 100:  # lower codes are warnings, such as a negative pressure; callers check the readings
             buffer = ctypes.create_string_buffer(256)
             self._library.EN_geterror(ctypes.c_int(code), buffer, ctypes.c_int(255))
             raise SimulationError(f"EPANET: {buffer.value.decode(errors='replace')}", where=str(self.inp))
         return code
 
-    def _index(self, function: str, name: str) -> int:
+    def _get(self, function: str, *arguments: Any, of: Any = ctypes.c_int) -> Any:
+        """Return what a function of the library writes into its last argument, which is ``of`` a type of C."""
+        value = of()
+        self._call(function, *arguments, ctypes.byref(value))
+        return value.value
+
+    def _index(self, what: Literal["node", "link"], name: str) -> int:
         index = ctypes.c_int()
-        if getattr(self._library, function)(self._project, name.encode(), ctypes.byref(index)):
-            known = self.nodes if function == "EN_getnodeindex" else self.links
-            what = "node" if function == "EN_getnodeindex" else "link"
+        if getattr(self._library, f"EN_get{what}index")(self._project, name.encode(), ctypes.byref(index)):
+            known = self.nodes if what == "node" else self.links
             raise InputError(f"no {what} '{name}' in the network", where=str(self.inp), hint=nearest(name, known))
         return index.value
-
-    def _count(self, code: int) -> int:
-        count = ctypes.c_int()
-        self._call("EN_getcount", ctypes.c_int(code), ctypes.byref(count))
-        return count.value
 
     def _names(self, count_code: int, function: str) -> tuple[str, ...]:
         buffer = ctypes.create_string_buffer(64)
         names = []
-        for index in range(1, self._count(count_code) + 1):
-            self._call(function, ctypes.c_int(index), buffer)
+        for index in range(1, self._get("EN_getcount", count_code) + 1):
+            self._call(function, index, buffer)
             names.append(buffer.value.decode())
         return tuple(names)
 
@@ -147,113 +157,83 @@ class Network:
         """Names of all pipes, pumps and valves."""
         return self._names(_LINK_COUNT, "EN_getlinkid")
 
-    def _node_type(self, name: str) -> int:
-        kind = ctypes.c_int()
-        self._call("EN_getnodetype", ctypes.c_int(self._index("EN_getnodeindex", name)), ctypes.byref(kind))
-        return kind.value
+    def _nodes_of(self, kind: int) -> tuple[str, ...]:
+        return tuple(n for i, n in enumerate(self.nodes, start=1) if self._get("EN_getnodetype", i) == kind)
 
     @property
     def junctions(self) -> tuple[str, ...]:
         """Names of the junctions."""
-        return tuple(name for name in self.nodes if self._node_type(name) == 0)
+        return self._nodes_of(0)
 
     @property
     def reservoirs(self) -> tuple[str, ...]:
         """Names of the reservoirs."""
-        return tuple(name for name in self.nodes if self._node_type(name) == 1)
+        return self._nodes_of(1)
 
     @property
     def tanks(self) -> tuple[str, ...]:
         """Names of the tanks."""
-        return tuple(name for name in self.nodes if self._node_type(name) == 2)
+        return self._nodes_of(2)
 
     @property
     def switched_links(self) -> tuple[str, ...]:
         """Names of the links that can switch: pumps, valves, and pipes that a simple control opens or closes."""
-        kind = ctypes.c_int()
-        switched = set(self._controls())
-        found = []
-        for index, name in enumerate(self.links, start=1):
-            self._call("EN_getlinktype", ctypes.c_int(index), ctypes.byref(kind))
-            if kind.value > _PIPE or index in switched:
-                found.append(name)
-        return tuple(found)
-
-    def _controls(self) -> Iterator[int]:
-        """Yield the index of the link of every simple control."""
-        kind, link, node = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
-        setting, level = ctypes.c_double(), ctypes.c_double()
-        for control in range(1, self._count(_CONTROL_COUNT) + 1):
-            parts = [ctypes.byref(part) for part in (kind, link, setting, node, level)]
-            self._call("EN_getcontrol", ctypes.c_int(control), *parts)
-            yield link.value
+        kind, link, node, setting, level = *(ctypes.c_int() for _ in range(3)), ctypes.c_double(), ctypes.c_double()
+        controlled = set()
+        for control in range(1, self._get("EN_getcount", _CONTROL_COUNT) + 1):
+            self._call("EN_getcontrol", control, *map(ctypes.byref, (kind, link, setting, node, level)))
+            controlled.add(link.value)
+        return tuple(
+            name
+            for index, name in enumerate(self.links, start=1)
+            if self._get("EN_getlinktype", index) > _PIPE or index in controlled
+        )
 
     @property
     def pattern_step_s(self) -> int:
         """How long a value of a demand pattern holds, in seconds, as the file says."""
-        seconds = ctypes.c_long()
-        self._call("EN_gettimeparam", ctypes.c_int(_PATTERN_STEP), ctypes.byref(seconds))
-        return seconds.value
+        return int(self._get("EN_gettimeparam", _PATTERN_STEP, of=ctypes.c_long))
 
     def _link_value(self, link: int, code: int) -> float:
-        value = ctypes.c_double()
-        self._call("EN_getlinkvalue", ctypes.c_int(link), ctypes.c_int(code), ctypes.byref(value))
-        return value.value
+        return float(self._get("EN_getlinkvalue", link, code, of=ctypes.c_double))
 
     def scale_link(self, name: str, *, length: float, diameter: float, roughness: float) -> None:
         """Multiply the length, diameter and roughness of the pipe ``name`` by these factors."""
-        link = self._index("EN_getlinkindex", name)
+        link = self._index("link", name)
         for code, factor in ((_LENGTH, length), (_DIAMETER, diameter), (_ROUGHNESS, roughness)):
-            value = self._link_value(link, code) * factor
-            self._call("EN_setlinkvalue", ctypes.c_int(link), ctypes.c_int(code), ctypes.c_double(value))
+            self._call("EN_setlinkvalue", link, code, self._link_value(link, code) * factor)
 
     def demands(self, junction: str) -> list[tuple[float, Floats]]:
         """Return the demand categories of a junction: base demand in m³/h and the multipliers of its pattern."""
-        node = self._index("EN_getnodeindex", junction)
-        count = ctypes.c_int()
-        self._call("EN_getnumdemands", ctypes.c_int(node), ctypes.byref(count))
-        found = []
-        for category in range(1, count.value + 1):
-            base, pattern = ctypes.c_double(), ctypes.c_int()
-            entry = (ctypes.c_int(node), ctypes.c_int(category))
-            self._call("EN_getbasedemand", *entry, ctypes.byref(base))
-            self._call("EN_getdemandpattern", *entry, ctypes.byref(pattern))
-            found.append((base.value, self._pattern_values(pattern.value)))
-        return found
+        node = self._index("node", junction)
+        return [
+            (
+                self._get("EN_getbasedemand", node, category, of=ctypes.c_double),
+                self._pattern_values(self._get("EN_getdemandpattern", node, category)),
+            )
+            for category in range(1, self._get("EN_getnumdemands", node) + 1)
+        ]
 
     def _pattern_values(self, pattern: int) -> Floats:
         if pattern == 0:  # no pattern: the base demand at every step
             return np.ones(1)
-        if pattern in self._pattern_memory:  # hundreds of junctions share a pattern of thousands of values
-            return self._pattern_memory[pattern]
-        length, value = ctypes.c_int(), ctypes.c_double()
-        self._call("EN_getpatternlen", ctypes.c_int(pattern), ctypes.byref(length))
-        values = np.empty(length.value)
-        for period in range(length.value):
-            self._call("EN_getpatternvalue", ctypes.c_int(pattern), ctypes.c_int(period + 1), ctypes.byref(value))
-            values[period] = value.value
-        self._pattern_memory[pattern] = values
-        return values
+        if pattern not in self._pattern_memory:  # hundreds of junctions share a pattern of thousands of values
+            periods = range(1, self._get("EN_getpatternlen", pattern) + 1)
+            values = [self._get("EN_getpatternvalue", pattern, period, of=ctypes.c_double) for period in periods]
+            self._pattern_memory[pattern] = np.array(values)
+        return self._pattern_memory[pattern]
 
     def replace_demand(self, junction: str) -> int:
         """Replace all demands of a junction by one new series; return its number for ``set_demand``."""
-        node = self._index("EN_getnodeindex", junction)
-        count = ctypes.c_int()
-        self._call("EN_getnumdemands", ctypes.c_int(node), ctypes.byref(count))
-        for category in range(1, count.value + 1):
-            base = ctypes.c_double(1.0 if category == 1 else 0.0)
-            self._call("EN_setbasedemand", ctypes.c_int(node), ctypes.c_int(category), base)
+        node = self._index("node", junction)
+        for category in range(1, self._get("EN_getnumdemands", node) + 1):
+            self._call("EN_setbasedemand", node, category, 1.0 if category == 1 else 0.0)
         self._own_patterns += 1
-        name = f"thence{self._own_patterns}".encode()
+        name = f"thence{self._own_patterns}"
         self._call("EN_addpattern", name)
-        pattern = self._index_of_pattern(name)
-        self._call("EN_setdemandpattern", ctypes.c_int(node), ctypes.c_int(1), ctypes.c_int(pattern))
+        pattern = int(self._get("EN_getpatternindex", name))
+        self._call("EN_setdemandpattern", node, 1, pattern)
         return pattern
-
-    def _index_of_pattern(self, name: bytes) -> int:
-        pattern = ctypes.c_int()
-        self._call("EN_getpatternindex", name, ctypes.byref(pattern))
-        return pattern.value
 
     def set_demand(self, pattern: int, series_m3h: Floats) -> None:
         """Set the values of a demand series, one per step. EPANET repeats the series after its end.
@@ -264,77 +244,47 @@ class Network:
         """
         values = np.ascontiguousarray(series_m3h, dtype=np.float64)
         self._pattern_memory.pop(pattern, None)
-        pointer = values.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
-        self._call("EN_setpattern", ctypes.c_int(pattern), pointer, ctypes.c_int(len(values)))
+        self._call("EN_setpattern", pattern, values.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), len(values))
 
     def use_pressure_driven_demand(self, *, required_m: float) -> None:
         """Deliver less than the demand where the pressure is below ``required_m``, and nothing at zero pressure."""
-        self._call(
-            "EN_setdemandmodel",
-            ctypes.c_int(_PRESSURE_DRIVEN),
-            ctypes.c_double(0.0),
-            ctypes.c_double(required_m),
-            ctypes.c_double(0.5),
-        )
+        self._call("EN_setdemandmodel", _PRESSURE_DRIVEN, 0.0, float(required_m), 0.5)
 
     def set_accuracy(self, value: float, *, trials: int) -> None:
         """Stop iterating when flows change by less than the fraction ``value``, or after ``trials`` iterations."""
-        self._call("EN_setoption", ctypes.c_int(_TRIALS), ctypes.c_double(trials))
-        self._call("EN_setoption", ctypes.c_int(_ACCURACY), ctypes.c_double(value))
+        self._call("EN_setoption", _TRIALS, float(trials))
+        self._call("EN_setoption", _ACCURACY, float(value))
 
     def node_index(self, name: str) -> int:
         """Return EPANET's index of a node, for ``set_emitter``."""
-        return self._index("EN_getnodeindex", name)
+        return self._index("node", name)
 
     def set_emitter(self, node: int, coefficient: float) -> None:
         """Let the junction with the index ``node`` lose ``coefficient`` · √pressure m³/h from the next step on."""
-        self._call("EN_setnodevalue", ctypes.c_int(node), ctypes.c_int(_EMITTER), ctypes.c_double(coefficient))
+        self._call("EN_setnodevalue", node, _EMITTER, float(coefficient))
 
     def add_daily_control(self, link: str, *, hour: float, open_: bool) -> None:
         """Open or close a link at the same hour every day."""
-        index = ctypes.c_int()
-        self._call(
-            "EN_addcontrol",
-            ctypes.c_int(_TIME_OF_DAY_CONTROL),
-            ctypes.c_int(self._index("EN_getlinkindex", link)),
-            ctypes.c_double(1.0 if open_ else 0.0),
-            ctypes.c_int(0),
-            ctypes.c_double(hour * 3600),
-            ctypes.byref(index),
-        )
+        switched = self._index("link", link), 1.0 if open_ else 0.0
+        self._get("EN_addcontrol", _TIME_OF_DAY_CONTROL, *switched, 0, 3600.0 * hour)
 
     def split_pipe(self, pipe: str, *, junction: str) -> None:
         """Split a pipe in the middle by a new junction without demand; the first half keeps the name of the pipe."""
-        link = self._index("EN_getlinkindex", pipe)
-        ends = (ctypes.c_int(), ctypes.c_int())
-        self._call("EN_getlinknodes", ctypes.c_int(link), *map(ctypes.byref, ends))
-        end_names = [self.nodes[end.value - 1] for end in ends]
-        elevation = sum(self._elevation(end.value) for end in ends) / 2
+        link = self._index("link", pipe)
+        ends = ctypes.c_int(), ctypes.c_int()
+        self._call("EN_getlinknodes", link, *map(ctypes.byref, ends))
+        names = [self.nodes[end.value - 1] for end in ends]
+        heights = [self._get("EN_getnodevalue", end.value, _ELEVATION, of=ctypes.c_double) for end in ends]
         length, diameter, roughness, minor = (
             self._link_value(link, code) for code in (_LENGTH, _DIAMETER, _ROUGHNESS, _MINOR_LOSS)
         )
-        middle, half = ctypes.c_int(), ctypes.c_int()
-        self._call("EN_addnode", junction.encode(), ctypes.c_int(0), ctypes.byref(middle))
-        self._call("EN_setjuncdata", middle, ctypes.c_double(elevation), ctypes.c_double(0.0), b"")
-        self._call(
-            "EN_addlink",
-            f"{pipe}~2".encode(),
-            ctypes.c_int(_PIPE),
-            junction.encode(),
-            end_names[1].encode(),
-            ctypes.byref(half),
-        )
-        first = ctypes.c_int(self._index("EN_getlinkindex", pipe))
-        start = ctypes.c_int(self._index("EN_getnodeindex", end_names[0]))
-        self._call("EN_setlinknodes", first, start, ctypes.c_int(self._index("EN_getnodeindex", junction)))
+        middle = self._get("EN_addnode", junction, 0)
+        self._call("EN_setjuncdata", middle, sum(heights) / 2, 0.0, "")
+        half = self._get("EN_addlink", f"{pipe}~2", _PIPE, junction, names[1])
+        first = self._index("link", pipe)
+        self._call("EN_setlinknodes", first, self._index("node", names[0]), self._index("node", junction))
         for part, loss in ((first, minor), (half, 0.0)):
-            dimensions = (length / 2, diameter, roughness, loss)
-            self._call("EN_setpipedata", part, *map(ctypes.c_double, dimensions))
-
-    def _elevation(self, node: int) -> float:
-        value = ctypes.c_double()
-        self._call("EN_getnodevalue", ctypes.c_int(node), ctypes.c_int(_ELEVATION), ctypes.byref(value))
-        return value.value
+            self._call("EN_setpipedata", part, length / 2, diameter, roughness, loss)
 
     def simulate(
         self,
@@ -363,7 +313,7 @@ class Network:
             (_PATTERN_STEP, step_s),
             (_PATTERN_START, 0),
         ):
-            self._call("EN_settimeparam", ctypes.c_int(code), ctypes.c_long(seconds))
+            self._call("EN_settimeparam", code, ctypes.c_long(seconds))
         table = np.full((steps, len(probes)), np.nan)
         value = ctypes.c_double()
         reference = ctypes.byref(value)
@@ -372,7 +322,7 @@ class Network:
         now, ahead = ctypes.c_long(0), ctypes.c_long(0)
         self._call("EN_openH")
         try:
-            self._call("EN_initH", ctypes.c_int(0))
+            self._call("EN_initH", 0)
             while True:
                 step, within = divmod(now.value + ahead.value, step_s)
                 if before is not None and within == 0:
@@ -401,6 +351,6 @@ class Network:
         getters = []
         for probe in probes:
             what, code = _PROBE_CODES[probe.quantity]
-            index = self._index(f"EN_get{what}index", probe.name)
+            index = self._index(what, probe.name)
             getters.append((functions[what], ctypes.c_int(index), ctypes.c_int(code)))
         return getters

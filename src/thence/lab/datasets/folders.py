@@ -1,32 +1,52 @@
-"""Folders of data sets: where published files are searched, and where simulated readings are cached.
+"""Files of data sets: where they are searched, downloaded and cached, and what their publishers declare.
 
-Finds folders, has missing files downloaded to the cache (``fetch.py``), and says where to get what cannot be
-downloaded. It must not read the files.
+Finds folders, downloads missing files to the cache, and says where to get what cannot be downloaded. Downloads are
+checked by SHA-256, resumed after an interruption, and tried at several addresses. A file appears under its name only
+when it is complete and its checksum is right (``pooch``). What has arrived of it is kept as ``NAME.part``, and the next
+attempt asks the server for the rest. ``THENCE_OFFLINE=1`` forbids downloads; ``THENCE_MIRROR`` is an address that is
+tried before those of the publishers. ``pooch`` and ``requests`` are imported only when something is downloaded.
 """
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+import tomllib
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib import metadata, util
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+from urllib.parse import quote as quote_url
+from urllib.parse import urlsplit
+from zipfile import BadZipFile, ZipFile
 
 from platformdirs import user_cache_path
 
+from thence._base.atomic import claim, new_file
 from thence._base.progress import Progress, silent
-from thence.data.datasets.published import Published, Remote, show_size
-from thence.errors import InputError, MissingExtraError
-from thence.lab.datasets.fetch import fetch, reason_not_to_fetch, unpack
+from thence.data.datasets.published import Archive, Published, Remote, show_size
+from thence.errors import ConfigError, InputError, MissingExtraError, RunError, nearest, require
 
 __all__ = [
     "cache_folder",
+    "choose_kinds",
     "data_folders",
+    "declared",
+    "fetch",
     "fetched_folder",
     "find_folder",
     "find_in_epyt",
     "get_files",
+    "packaged_facts",
     "packaged_file",
     "search_folder",
+    "unpack",
 ]
 
 _MOST = 4  # files that a message names
@@ -49,8 +69,7 @@ def data_folders() -> tuple[Path, ...]:
     """
     given = os.environ.get("THENCE_DATA")
     found = [Path(given).expanduser()] if given else []
-    # src/thence/lab/datasets/folders.py is four folders below the root of a checkout; an installed package is
-    # elsewhere.
+    # This file is four folders below the root of a checkout; an installed package is elsewhere.
     root = Path(__file__).resolve().parents[4]
     if (root / "pyproject.toml").is_file():
         found.append(root.parent / "shared" / "data")
@@ -201,6 +220,28 @@ def packaged_file(name: str) -> Path:
     return Path(__file__).parent / "data" / name
 
 
+@cache
+def packaged_facts(name: str) -> Mapping[str, Any]:
+    """Return what a TOML file of this package says."""
+    return tomllib.loads(packaged_file(name).read_text(encoding="utf-8"))
+
+
+def declared(name: str) -> Published:
+    """Return a publication that ``published.toml`` declares.
+
+    >>> declared("brick").files[0].name
+    'Brick-1.3.ttl'
+    """
+    facts = packaged_facts("published.toml")[name]
+    archive = Archive(facts["archive"]["name"], tuple(facts["archive"]["urls"])) if "archive" in facts else None
+    files = []
+    for file in facts["files"]:
+        urls = tuple(url if "://" in url else f"{facts['base']}{url}" for url in file.get("urls", ()))
+        files.append(Remote(**{**file, "urls": urls}, archive=archive, newlines=facts.get("newlines", False)))
+    texts = {key: facts[key] for key in ("folder", "publisher", "page", "licence", "citation")}
+    return Published(**texts, files=tuple(files))
+
+
 def find_in_epyt(name: str) -> tuple[Path, ...]:
     """Return the files of this name that the package EPyT brings, wherever it keeps them; the package is not imported.
 
@@ -220,3 +261,334 @@ def find_in_epyt(name: str) -> tuple[Path, ...]:
             hint="pip install 'thence[water]', or pass path=",
         )
     return tuple(sorted(found, key=lambda file: (len(file.parts), str(file))))
+
+
+def choose_kinds(sensors: str | Iterable[str], *, known: Sequence[str]) -> frozenset[str]:
+    """Return the kinds of sensors asked for: "all", one kind, or several.
+
+    >>> sorted(choose_kinds("all", known=("pressure", "flow"))), choose_kinds("flow", known=("pressure", "flow"))
+    (['flow', 'pressure'], frozenset({'flow'}))
+    """
+    if sensors == "all":
+        return frozenset(known)
+    chosen = frozenset((sensors,) if isinstance(sensors, str) else sensors)
+    for kind in sorted(chosen.difference(known)):
+        raise ConfigError(
+            f"this data set has no '{kind}' sensors; kinds are {', '.join(known)}", hint=nearest(kind, known)
+        )
+    if not chosen:
+        raise ConfigError("no kind of sensor was asked for", hint=f"kinds are {', '.join(known)}")
+    return chosen
+
+
+_TIMEOUT = (10.0, 30.0)  # seconds to connect, and without a byte
+_ATTEMPTS = 5  # at one address, as long as each of them adds to the file
+_BLOCK = 1 << 13  # bytes; what has arrived of a block is lost when the connection is
+Problems = dict[str, list[str]]
+"""For each file that could not be fetched, what was tried."""
+
+
+def reason_not_to_fetch() -> str | None:
+    """Return why nothing can be downloaded, or ``None``."""
+    if os.environ.get("THENCE_OFFLINE", "0") not in ("", "0"):
+        return "THENCE_OFFLINE is set"
+    if util.find_spec("pooch") is None:
+        return "the package 'pooch' is not installed: pip install 'thence[datasets]'"
+    return None
+
+
+def fetch(published: Published, files: Sequence[Remote], *, folder: Path, progress: Progress) -> Problems:
+    """Download files, and return those that could not be had.
+
+    Processes that fetch the same file wait for one another, and the second finds it complete.
+
+    Args:
+        published: The publication.
+        files: Which of its files.
+        folder: Where to put them.
+        progress: Receives the number of bytes.
+
+    Raises:
+        InputError: If the files cannot be written.
+    """
+    work = _Work(progress, total=0 if any(not file.size for file in files) else sum(file.size for file in files))
+    problems: Problems = {}
+    with _writing(folder):
+        for file in files:
+            tried = problems[file.name] = []
+            urls = _with_mirror(published, file.name, file.urls) if file.make is None else []
+            with _alone(folder / file.name):
+                if file.is_intact(folder / file.name) or _download(urls, folder / file.name, file, work, tried):
+                    del problems[file.name]
+        for archive in dict.fromkeys(file.archive for file in files if file.name in problems and file.archive):
+            _take_from_archive(published, archive, files, folder=folder, work=work, problems=problems)
+    return problems
+
+
+def unpack(archive: Path, files: Sequence[Remote], *, folder: Path) -> Problems:
+    """Take files out of a zip archive into a folder, and return those that are not in it.
+
+    Args:
+        archive: The archive.
+        files: The files to take out or to make.
+        folder: Where to put them.
+    """
+    try:
+        opened = ZipFile(archive)
+    except (BadZipFile, OSError) as error:
+        return {file.name: [f"{archive.name}: not a zip archive ({error})"] for file in files}
+    problems: Problems = {}
+    with opened, _writing(folder):
+        for file in files:
+            try:
+                problem = _take_out(opened, file, folder / file.name)
+            except (BadZipFile, EOFError, zlib.error) as error:
+                problem = f"{file.name} is damaged ({error})"
+            if problem is not None:
+                problems[file.name] = [f"{archive.name}: {problem}"]
+    return problems
+
+
+def _with_mirror(published: Published, name: str, urls: Sequence[str]) -> list[str]:
+    mirror = os.environ.get("THENCE_MIRROR", "").rstrip("/")
+    return [*([f"{mirror}/{published.folder}/{quote_url(name)}"] if mirror else []), *urls]
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turn what goes wrong on disk into one error."""
+    hint = "free some space, or set THENCE_CACHE to a folder on another disk"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except RunError as error:
+        raise InputError(error.message, where=error.where, hint=hint) from error
+    except OSError as error:
+        full = error.errno == errno.ENOSPC
+        reason = "no space left on the disk" if full else f"cannot be written ({error.strerror or error})"
+        raise InputError(reason, where=str(folder), hint=hint) from error
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Wait until no other process or thread fetches the same file."""
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(claim(target))
+                break
+            except RunError:
+                time.sleep(0.1)
+        yield
+
+
+@dataclass
+class _Work:
+    """What a call has done: the bytes that have arrived of all files together, and the hosts that did not answer."""
+
+    progress: Progress
+    total: int
+    done: int = 0
+    silent_hosts: set[str] = field(default_factory=set)
+
+    def show(self, name: str, arrived: int) -> None:
+        self.progress("download", self.done + arrived, self.total, f"{name}, {show_size(arrived)}")
+
+
+def _download(urls: Sequence[str], target: Path, file: Remote | None, work: _Work, tried: list[str]) -> bool:
+    """Download one file from the first address that has it; without ``file``, its checksum is not known."""
+    part = target.with_name(f"{target.name}.part")
+    for url in urls:
+        host = urlsplit(url).netloc
+        if host in work.silent_hosts:
+            tried.append(f"{url}: {host} did not answer before")
+            continue
+        outcome = _Outcome("refused", "not tried")
+        for _ in range(_ATTEMPTS):
+            before = _size(part)
+            outcome = _retrieve(url, target, part, file, work)
+            if outcome.kind == "complete":
+                work.done += _size(target)
+                return True
+            grown = outcome.kind == "cut off" and _size(part) > before
+            # What had arrived before may be part of another version of the file.
+            mixed = outcome.kind == "wrong" and before > 0
+            if not grown and not mixed:
+                break
+        if outcome.kind == "no answer":
+            work.silent_hosts.add(host)
+        tried.append(f"{url}: {outcome.problem}")
+    return False
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    kind: Literal["complete", "refused", "no answer", "cut off", "wrong"]
+    problem: str = ""
+
+
+class _NoAnswerError(Exception):
+    """A host did not answer a request."""
+
+
+def _retrieve(url: str, target: Path, part: Path, file: Remote | None, work: _Work) -> _Outcome:
+    """Try one address once."""
+    pooch: Any = require("pooch", extra="datasets")
+    requests: Any = require("requests", extra="datasets")
+    try:
+        with _quiet(pooch.get_logger()):
+            pooch.retrieve(
+                url,
+                known_hash=f"sha256:{file.sha256}" if file else None,
+                fname=target.name,
+                path=target.parent,
+                downloader=_resume(part, newlines=file is not None and file.newlines, work=work),
+            )
+    except requests.HTTPError as error:
+        return _Outcome("refused", f"{error.response.status_code} {error.response.reason}")
+    except _NoAnswerError as error:
+        return _Outcome("no answer", str(error))
+    except requests.RequestException as error:
+        return _Outcome("cut off", _reason(error, "the connection was cut off"))
+    except ValueError as error:  # pooch: the checksum is wrong; it has removed the file
+        return _Outcome("wrong", str(error).partition(" Deleted")[0])
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+    return _Outcome("complete")
+
+
+def _resume(part: Path, *, newlines: bool, work: _Work) -> Callable[[str, str, object], None]:
+    """Return a downloader for ``pooch`` that goes on where ``part`` ends, if the server can."""
+
+    def download(url: str, output_file: str, _: object) -> None:
+        requests: Any = require("requests", extra="datasets")
+        have = _size(part)
+        headers = {"Accept-Encoding": "identity", "User-Agent": "thence"}
+        if have:
+            headers["Range"] = f"bytes={have}-"
+        try:
+            answer = requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT)
+        except requests.RequestException as error:
+            raise _NoAnswerError(_reason(error, str(error))) from error
+        with answer as response:
+            if response.status_code == requests.codes.requested_range_not_satisfiable:
+                # All of it may have arrived before; the checksum decides.
+                length = 0
+            else:
+                response.raise_for_status()
+                if response.status_code != requests.codes.partial_content:
+                    have = 0
+                length = have + int(response.headers.get("Content-Length", 0))
+                with part.open("ab" if have else "wb") as draft:
+                    for block in response.iter_content(_BLOCK):
+                        have += draft.write(block)
+                        work.show(part.name.removesuffix(".part"), have)
+        if have < length:
+            raise requests.ConnectionError
+        if newlines:
+            Path(output_file).write_bytes(part.read_bytes().replace(b"\r\n", b"\n"))
+            part.unlink()
+        else:
+            part.replace(output_file)
+
+    return download
+
+
+def _take_from_archive(
+    published: Published,
+    archive: Archive,
+    files: Sequence[Remote],
+    *,
+    folder: Path,
+    work: _Work,
+    problems: Problems,
+) -> None:
+    """Download an archive, take out the files that are missing, and remove it."""
+    target = folder / archive.name
+    with _alone(target):
+        missing = [file for file in files if file.archive == archive and file.name in problems]
+        missing = [file for file in missing if not file.is_intact(folder / file.name)]
+        tried: list[str] = []
+        left: Mapping[str, list[str]] = {}
+        for url in _with_mirror(published, archive.name, archive.urls) if missing else ():
+            target.unlink(missing_ok=True)
+            if not _download([url], target, None, work, tried):
+                continue
+            left = unpack(target, missing, folder=folder)
+            missing = [file for file in missing if file.name in left]
+            if not missing:
+                break
+        target.unlink(missing_ok=True)
+    still = {file.name for file in missing}
+    for file in files:
+        if file.archive == archive and file.name in problems:
+            if file.name in still:
+                problems[file.name] += [*tried, *left.get(file.name, ())]
+            else:
+                del problems[file.name]
+
+
+def _take_out(archive: ZipFile, file: Remote, target: Path) -> str | None:
+    """Write a member, or what is made from members, and return what is wrong with it."""
+    if file.make is not None:
+        return _write_checked(file, target, partial(file.make, archive))
+    base = PurePosixPath(file.name).name
+    problem: str | None = f"no member {base}"
+    for member in archive.namelist():
+        if PurePosixPath(member).name == base:
+            content = archive.read(member)
+            content = content.replace(b"\r\n", b"\n") if file.newlines else content
+            problem = _write_checked(file, target, partial(_write_bytes, content))
+            if problem is None:
+                return None
+    return problem
+
+
+def _write_bytes(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+
+
+def _write_checked(file: Remote, target: Path, write: Callable[[Path], None]) -> str | None:
+    """Write a file if its checksum is right, and return what is wrong with it."""
+    with suppress(_WrongChecksumError), new_file(target) as draft:
+        write(draft)
+        found = file.digest(draft)
+        if found == file.sha256:
+            return None
+        raise _WrongChecksumError
+    return f"{file.name}: the SHA-256 is {found}, expected {file.sha256}"
+
+
+class _WrongChecksumError(Exception):
+    pass
+
+
+@contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Keep ``pooch`` from printing what it does; warnings pass."""
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _reason(error: Exception, otherwise: str) -> str:
+    """Why a request failed: the system's words if it has any."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, TimeoutError):
+            return "timed out"
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    return otherwise

@@ -15,13 +15,12 @@ import math
 import os
 import re
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -29,16 +28,28 @@ import polars as pl
 from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import require_integer
 from thence.data.datasets.named import NamedDataset
-from thence.data.datasets.published import Published, Remote
 from thence.data.graph.system import System, label_frame
 from thence.errors import ConfigError, InputError, door, nearest
-from thence.lab.datasets.cache import Simulated, load_or_simulate
-from thence.lab.datasets.demand import Floats, Fourier, draw_leakdb_multipliers
 from thence.lab.datasets.epanet import Network, Probe, SimulationError
-from thence.lab.datasets.folders import find_folder, find_in_epyt, packaged_file, search_folder
-from thence.lab.datasets.noise import add_noise, note_noise, require_noise
-from thence.lab.datasets.sensor_kinds import choose_kinds
-from thence.lab.datasets.water import Gauge, build_system, frame_of_readings
+from thence.lab.datasets.folders import (
+    choose_kinds,
+    declared,
+    find_folder,
+    find_in_epyt,
+    packaged_facts,
+    search_folder,
+)
+from thence.lab.datasets.water import (
+    Floats,
+    Fourier,
+    Gauge,
+    Simulated,
+    build_system,
+    draw_leakdb_multipliers,
+    frame_of_readings,
+    load_or_simulate,
+    require_noise,
+)
 
 __all__ = ["DATASET", "Leak", "load"]
 
@@ -56,28 +67,7 @@ _NETWORK, _EPYT_NETWORK = "Hanoi_CMH.inp", "Hanoi.inp"
 # SHA-256 of the words of LeakDB's network that describe its elements.
 _ELEMENTS = "d28f6b9a71258ca2b99cc95a150744a662097083020a07977c4ebc2eff33eaa2"
 _TABLE, _CONVERTED_TABLE = "leakdb_data.py", "hanoi_leak_scenarios.json"
-_LEAKS = Published(
-    folder="leakdb",
-    files=(
-        Remote(
-            _TABLE,
-            size=507_058,
-            sha256="14db2c80c902d70a9656568eaeb8a1af839df6dac4658eca78ae4ab8179132f3",
-            urls=(
-                "https://raw.githubusercontent.com/WaterFutures/EPyT-Flow/4d80a3391427487ef9764e859392ce99c95246c8/"
-                "epyt_flow/data/benchmarks/leakdb_data.py",
-            ),
-        ),
-    ),
-    publisher="EPyT-Flow (its table of the leaks of LeakDB)",
-    page="https://github.com/WaterFutures/EPyT-Flow",
-    licence="MIT",
-    citation=(
-        "Vrachimis, Kyriakou et al. (2018): LeakDB: a benchmark dataset for leakage diagnosis in water distribution "
-        "networks. WDSA/CCWI Joint Conference; Artelt, Kyriakou, Vrachimis et al. (2024): EPyT-Flow: a toolkit for "
-        "generating water distribution network data. Journal of Open Source Software"
-    ),
-)
+_LEAKS = declared("leakdb")
 
 
 @dataclass(frozen=True)
@@ -170,41 +160,35 @@ def load(
     steps = days * _STEPS_A_DAY
     active = tuple(leak for leak in chosen if leak.start < steps)
     with _open_network(path) as inp:
-        frame, notes = load_or_simulate(
-            "hanoi",
-            parameters={
-                "version": _VERSION,
-                "scenario": scenario,
-                "seed": seed,
-                "days": days,
-                "leaks": [asdict(leak) for leak in active],
-            },
-            sources=[inp],
-            simulate=lambda: _simulate(inp, scenario=scenario, seed=seed, steps=steps, leaks=active, progress=progress),
-        )
+
+        def simulated(given: Mapping[str, object], leaks: Sequence[Leak], before: int | None = None) -> Simulated:
+            drawn = {"version": _VERSION, "scenario": scenario, "seed": seed, "days": days}
+            return load_or_simulate(
+                "hanoi",
+                parameters={**drawn, **given},
+                sources=[inp],
+                simulate=lambda: _simulate(
+                    inp, scenario=scenario, seed=seed, steps=steps, leaks=leaks, progress=progress, before=before
+                ),
+            )
+
+        frame, notes = simulated({"leaks": [asdict(leak) for leak in active]}, active)
         start = START
         if before:
             start, attempt, active = START.replace(year=START.year - 1), _attempt_of(notes, scenario, seed), ()
-            frame, notes = load_or_simulate(
-                "hanoi",
-                parameters={"version": _VERSION, "scenario": scenario, "seed": seed, "days": days, "before": attempt},
-                sources=[inp],
-                simulate=lambda: _simulate(
-                    inp, scenario=scenario, seed=seed, steps=steps, leaks=(), progress=progress, before=attempt
-                ),
-            )
-        gauges = [Gauge.from_id(column) for column in frame.columns if column != "time"]
+            frame, notes = simulated({"before": attempt}, (), attempt)
         return build_system(
             "hanoi",
+            frame,
             inp=inp,
-            gauges=[gauge for gauge in gauges if gauge.kind in kinds],
-            frame=add_noise(frame, noise=noise, seeds=[seed, scenario, *([1] if before else [])]),
+            kinds=kinds,
+            noise=noise,
+            seeds=[seed, scenario, *([1] if before else [])],
             leaks=_labels(active, end=start + steps * STEP),
             description=(
                 f"Hanoi water network, scenario {scenario}, seed {seed}: {days} days at 30 min"
                 f"{' of the year before' if before else ''}, "
                 f"{len(active)} leak{'' if len(active) == 1 else 's'}; uncertainty {notes['uncertainty']}"
-                f"{note_noise(noise)}"
             ),
             source="regenerated after LeakDB (Vrachimis & Kyriakou 2018)",
         )
@@ -244,7 +228,7 @@ def _digest_elements(text: str) -> str:
 
 
 def _find_leaks(scenario: int, path: str | os.PathLike[str] | None, progress: Progress) -> tuple[Leak, ...]:
-    facts = _read_facts()
+    facts = packaged_facts("leakdb.toml")
     if scenario <= facts["scenarios"]:
         rows = [row for row in facts["leaks"] if row["scenario"] == scenario]
         return tuple(Leak(**{name: value for name, value in row.items() if name != "scenario"}) for row in rows)
@@ -257,11 +241,6 @@ def _find_leaks(scenario: int, path: str | os.PathLike[str] | None, progress: Pr
             if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "HANOI_LEAKAGES":
                 return _read_leaks(ast.literal_eval(statement.value), scenario)
         raise ValueError("no HANOI_LEAKAGES")
-
-
-def _read_facts() -> dict[str, Any]:
-    with packaged_file("leakdb.toml").open("rb") as file:
-        return tomllib.load(file)
 
 
 def _read_leaks(table: str, scenario: int) -> tuple[Leak, ...]:
@@ -330,7 +309,7 @@ def _simulate(
     before: int | None = None,
 ) -> Simulated:
     """Simulate a scenario; with ``before``, the year before the draw of this number."""
-    facts = _read_facts()
+    facts = packaged_facts("leakdb.toml")
     week, year = (
         Fourier(np.array(facts[name]), period=days * _STEPS_A_DAY) for name, days in (("week", 7), ("year", 365))
     )

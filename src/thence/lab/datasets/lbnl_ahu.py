@@ -8,18 +8,16 @@ of the day is local time in the building. Labels combine the ground-truth column
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from importlib import util
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from thence._base.progress import Progress, silent
 from thence.data.datasets.named import NamedDataset
-from thence.data.datasets.published import Archive, Published, Remote
 from thence.data.graph.binding import Binding
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology
@@ -27,133 +25,15 @@ from thence.data.graph.system import System, label_frame
 from thence.data.loaders import read_binding, read_graph, read_ontology
 from thence.data.readings.sensors import ReadReport, Sensor, SensorData
 from thence.errors import ConfigError, InputError, nearest
-from thence.lab.datasets.folders import find_folder, packaged_file, search_folder
+from thence.lab.datasets.folders import declared, find_folder, packaged_facts, packaged_file, search_folder
 
 __all__ = ["DATASET", "UNITS", "brick_model", "load"]
 
 Unit = Literal["MZVAV-2-1", "SZCAV", "SZVAV"]
 UNITS: tuple[Unit, ...] = ("MZVAV-2-1", "SZCAV", "SZVAV")
-_ARCHIVE = Archive(
-    "Data Sets for AFDD Evauluation of Building FDD Algorithms.zip",
-    (
-        "https://data.openei.org/files/910/"
-        "Data%20Sets%20for%20AFDD%20Evauluation%20of%20Building%20FDD%20Algorithms.zip",
-    ),
-)
-_COPIES = "https://raw.githubusercontent.com/pkrysztopa/HVAC-equipment-fault-detection/cb00551180cef21fd27ec0be7611fc022511c320/"
-
-
-def _readings(unit: Unit, size: int, sha256: str, *urls: str) -> Remote:
-    name = f"{unit}.csv"
-    return Remote(name, size, sha256, (*urls, f"{_COPIES}{name}"), archive=_ARCHIVE, newlines=True)
-
-
-_LBNL = Published(
-    folder="lbnl_fdd_2020",
-    files=(
-        _readings(
-            "MZVAV-2-1",
-            1_733_505,
-            "676ddef09f965bbce945774e841b2ffa1a4706ce7d6a80efd123efaffc5771d2",
-            "https://ndownloader.figshare.com/files/21403011",
-        ),
-        _readings("SZCAV", 1_560_920, "71d99ef1e5880ccc1c42cda3e6c519eb67c1e5fefbc3f079249cd907c5755b5f"),
-        _readings("SZVAV", 1_191_684, "27a713b27c63bcaf6a396ab53c157d6fcc061b26253d6085c439fcc3077cc97a"),
-    ),
-    publisher="Lawrence Berkeley National Laboratory",
-    page="https://doi.org/10.6084/m9.figshare.11752740",
-    licence="CC0 1.0",
-    citation=(
-        "Granderson, Lin, Harding, Im, Chen (2020): Building fault detection data to aid diagnostic algorithm creation "
-        "and performance testing. Scientific Data 7, 65. doi:10.1038/s41597-020-0398-6"
-    ),
-)
-_ONTOLOGY = "Brick-1.3.ttl"
-_BRICK = Published(
-    folder="ontologies",
-    files=(
-        Remote(
-            _ONTOLOGY,
-            size=1_749_633,
-            sha256="b7fe18651b4616eef3b2ed376d77049981fdda6555f90afbc3936afd6eb5f4cf",
-            urls=("https://github.com/BrickSchema/Brick/releases/download/v1.3.0/Brick.ttl",),
-        ),
-    ),
-    publisher="the Brick Consortium (Brick 1.3; the package brickschema contains it too)",
-    page="https://brickschema.org",
-    licence="BSD 3-Clause",
-    citation="Balaji et al. (2016): Brick: towards a unified metadata schema for buildings. BuildSys",
-)
+_LBNL, _BRICK, _ONTOLOGY = declared("lbnl"), declared("brick"), "Brick-1.3.ttl"
 _TRUTH = "Fault Detection Ground Truth"
 _TIME = "Datetime"
-
-
-@dataclass(frozen=True)
-class _Point:
-    kind: str
-    unit: str = ""
-    states: tuple[str, str] | None = None  # names of the values 0 and 1 of a categorical point
-
-
-_TEMPERATURE, _SETPOINT = _Point("temperature", "°F"), _Point("temperature setpoint", "°F")
-_STATUS = _Point("fan status", states=("off", "on"))
-_SPEED, _DAMPER, _VALVE = _Point("fan speed"), _Point("damper position"), _Point("valve position")
-_POINTS = {
-    "supply_air_temperature": _TEMPERATURE,
-    "supply_air_temperature_set_point": _SETPOINT,
-    "supply_air_temperature_heating_set_point": _SETPOINT,
-    "supply_air_temperature_cooling_set_point": _SETPOINT,
-    "outdoor_air_temperature": _TEMPERATURE,
-    "mixed_air_temperature": _TEMPERATURE,
-    "return_air_temperature": _TEMPERATURE,
-    "supply_air_fan_status": _STATUS,
-    "return_air_fan_status": _STATUS,
-    "supply_air_fan_speed_control_signal": _SPEED,
-    "return_air_fan_speed_control_signal": _SPEED,
-    "exhaust_air_damper_control_signal": _DAMPER,
-    "outdoor_air_damper_control_signal": _DAMPER,
-    "return_air_damper_control_signal": _DAMPER,
-    "cooling_coil_valve_control_signal": _VALVE,
-    "heating_coil_valve_control_signal": _VALVE,
-    "supply_air_duct_static_pressure_set_point": _Point("static pressure setpoint", "psi"),
-    "supply_air_duct_static_pressure": _Point("static pressure", "psi"),
-    "occupancy_mode_indicator": _Point("occupancy", states=("unoccupied", "occupied")),
-}
-
-# Fault days from the inventory's tables 2-2, 3-3 and 3-4: the faulty component and the fault.
-_HEATING, _COOLING, _DAMPER_NODE = "Heating_Coil_Valve", "Cooling_Coil_Valve", "Outdoor_Air_Damper"
-_FAULTS: dict[Unit, dict[str, tuple[str, str]]] = {
-    "MZVAV-2-1": {
-        "2007-08-28": (_HEATING, "leaking, stage 1: 0.4 GPM"),
-        "2007-08-29": (_HEATING, "leaking, stage 2: 1.0 GPM"),
-        "2007-08-30": (_HEATING, "leaking, stage 3: 2.0 GPM"),
-    },
-    "SZCAV": {
-        "2017-03-11": (_COOLING, "stuck fully closed"),
-        "2017-03-12": (_COOLING, "stuck fully open"),
-        "2017-03-15": (_COOLING, "leaking, 5% of maximum flow"),
-        "2017-03-16": (_COOLING, "leaking, 50% of maximum flow"),
-        "2017-03-18": (_DAMPER_NODE, "stuck fully open"),
-        "2017-03-19": (_DAMPER_NODE, "stuck 50% open"),
-        "2017-03-20": (_DAMPER_NODE, "leaking, 20% of maximum flow"),
-        "2017-03-21": (_DAMPER_NODE, "leaking, 50% of maximum flow"),
-        "2017-03-22": (_HEATING, "leaking, 5% of maximum flow"),
-        "2017-03-23": (_HEATING, "leaking, 40% of maximum flow"),
-        "2017-03-24": (_HEATING, "stuck fully closed"),
-        "2017-03-25": (_HEATING, "stuck fully open"),
-        "2017-03-26": (_HEATING, "stuck 50% open"),
-        "2017-03-31": (_COOLING, "stuck 50% open"),
-    },
-    "SZVAV": {
-        "2017-09-11": (_COOLING, "leaking, 50% of maximum flow"),
-        "2017-09-12": (_HEATING, "leaking, 40% of maximum flow"),
-        "2017-09-14": (_HEATING, "stuck fully open"),
-        "2017-09-15": (_HEATING, "stuck 50% open"),
-        "2017-09-18": (_DAMPER_NODE, "stuck at minimum position"),
-        "2017-09-19": (_DAMPER_NODE, "stuck fully open"),
-        "2017-09-22": (_COOLING, "stuck fully open"),
-    },
-}
 
 
 def load(*, unit: str = "MZVAV-2-1", path: str | os.PathLike[str] | None = None, progress: Progress = silent) -> System:
@@ -214,10 +94,11 @@ def _sensor_id(column: str) -> str:
 
 def _read(file: Path) -> tuple[SensorData, pl.DataFrame]:
     """The readings, and the ground truth per day."""
+    points = packaged_facts("lbnl.toml")["points"]
     text = pl.read_csv(file, infer_schema=False)
     text.columns = [column.strip() for column in text.columns]
     missing = {_TIME, _TRUTH} - set(text.columns)
-    unknown = [c for c in text.columns if c not in (_TIME, _TRUTH) and _sensor_id(c) not in _POINTS]
+    unknown = [c for c in text.columns if c not in (_TIME, _TRUTH) and _sensor_id(c) not in points]
     if missing or unknown:
         raise InputError(
             f"not a file of LBNL's air handling units: columns missing {sorted(missing)}, unknown {unknown}",
@@ -225,7 +106,7 @@ def _read(file: Path) -> tuple[SensorData, pl.DataFrame]:
         )
     time = pl.col(_TIME).str.to_datetime("%m/%d/%Y %H:%M", time_unit="us").dt.replace_time_zone("UTC").alias("time")
     columns = {column: _sensor_id(column) for column in text.columns if column not in (_TIME, _TRUTH)}
-    frame = text.select(time, *(_values(column, sensor_id) for column, sensor_id in columns.items()))
+    frame = text.select(time, *(_values(column, sensor_id, points[sensor_id]) for column, sensor_id in columns.items()))
     notes = ["times without a zone are taken as UTC"]
     for column, sensor_id in columns.items():
         lost = text[column].filter(frame[sensor_id].is_null()).drop_nulls()
@@ -236,7 +117,10 @@ def _read(file: Path) -> tuple[SensorData, pl.DataFrame]:
             )
     report = ReadReport(notes=tuple(notes))
     sensors = SensorData.from_wide(
-        frame, sensors=[_sensor(sensor_id) for sensor_id in columns.values()], report=report, source=str(file)
+        frame,
+        sensors=[_sensor(sensor_id, points[sensor_id]) for sensor_id in columns.values()],
+        report=report,
+        source=str(file),
     )
     truth = (
         text.select(time.dt.date().alias("day"), pl.col(_TRUTH).cast(pl.Int8))
@@ -246,22 +130,21 @@ def _read(file: Path) -> tuple[SensorData, pl.DataFrame]:
     return sensors, truth
 
 
-def _values(column: str, sensor_id: str) -> pl.Expr:
+def _values(column: str, sensor_id: str, point: Mapping[str, Any]) -> pl.Expr:
     number = pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)
-    states = _POINTS[sensor_id].states
-    if states is None:
+    if "states" not in point:
         return number.alias(sensor_id)
-    return number.replace_strict([0.0, 1.0], list(states), default=None, return_dtype=pl.String).alias(sensor_id)
+    return number.replace_strict([0.0, 1.0], point["states"], default=None, return_dtype=pl.String).alias(sensor_id)
 
 
-def _sensor(sensor_id: str) -> Sensor:
-    point = _POINTS[sensor_id]
-    return Sensor(sensor_id, kind=point.kind, unit=point.unit, categorical=point.states is not None)
+def _sensor(sensor_id: str, point: Mapping[str, Any]) -> Sensor:
+    return Sensor(sensor_id, kind=point["kind"], unit=point.get("unit", ""), categorical="states" in point)
 
 
 def _labels(unit: Unit, truth: pl.DataFrame) -> Iterator[dict[str, datetime | str | None]]:
+    faults = packaged_facts("lbnl.toml")["faults"][unit]
     for day, faulty in truth.iter_rows():
-        subject, details = _FAULTS[unit].get(day.isoformat(), (None, "not in the inventory"))
+        subject, details = faults.get(day.isoformat(), (None, "not in the inventory"))
         if not faulty and subject is None:
             continue
         label = "fault" if faulty and subject else "disputed"

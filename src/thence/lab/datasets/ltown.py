@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -23,16 +22,27 @@ from numpy.typing import NDArray
 from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import require_integer
 from thence.data.datasets.named import NamedDataset
-from thence.data.datasets.published import Published, Remote
 from thence.data.graph.system import System, label_frame
 from thence.errors import ConfigError, InputError, door
-from thence.lab.datasets.cache import Simulated, load_or_simulate
-from thence.lab.datasets.demand import Floats, draw_factors
 from thence.lab.datasets.epanet import Network
-from thence.lab.datasets.folders import find_folder, find_in_epyt, packaged_file, search_folder
-from thence.lab.datasets.noise import add_noise, note_noise, require_noise
-from thence.lab.datasets.sensor_kinds import choose_kinds
-from thence.lab.datasets.water import Gauge, build_system, frame_of_readings
+from thence.lab.datasets.folders import (
+    choose_kinds,
+    declared,
+    find_folder,
+    find_in_epyt,
+    packaged_facts,
+    search_folder,
+)
+from thence.lab.datasets.water import (
+    Floats,
+    Gauge,
+    Simulated,
+    build_system,
+    draw_factors,
+    frame_of_readings,
+    load_or_simulate,
+    require_noise,
+)
 
 __all__ = ["AMRS", "DATASET", "FLOW_METERS", "LEVEL_GAUGES", "PRESSURE_GAUGES", "load"]
 
@@ -43,24 +53,7 @@ _FIRST_DAY = date(2019, 1, 1)
 _VERSION = 1
 _NETWORK = "L-TOWN.inp"
 _LEAK_FLOWS, _CONVERTED_FLOWS = "2019_Leakages.csv", "2019_leak_flows_m3h.parquet"
-_BATTLEDIM = Published(
-    folder="ltown",
-    files=(
-        Remote(
-            _LEAK_FLOWS,
-            size=10_414_660,
-            sha256="b2ffe56b6c2f3b6cdb6aae9aeb30b9c425ba911fff8e3716ae543a56ff7576cd",
-            urls=("https://zenodo.org/records/4017659/files/2019_Leakages.csv?download=1",),
-        ),
-    ),
-    publisher="BattLeDIM, KIOS Research Center (the leak flows of 2019; not needed with leaks=False)",
-    page="https://doi.org/10.5281/zenodo.4017659",
-    licence="see the Zenodo record; BattLeDIM's repository is under the EUPL 1.2",
-    citation=(
-        "Vrachimis et al. (2020): BattLeDIM: Battle of the Leakage Detection and Isolation Methods, dataset. "
-        "doi:10.5281/zenodo.4017659"
-    ),
-)
+_BATTLEDIM = declared("battledim")
 
 # (Inflow − leaks) / nominal demand in the published year 2019: a constant and the first harmonic of the year.
 _SEASON = (0.997, -0.088, -0.047)
@@ -142,15 +135,14 @@ def load(
     )
     return build_system(
         "ltown",
+        frame,
         inp=inp,
-        gauges=[gauge for gauge in _GAUGES if gauge.kind in kinds],
-        frame=add_noise(frame, noise=noise, seeds=[seed]),
+        kinds=kinds,
+        noise=noise,
+        seeds=[seed],
         leaks=_labels(begin, end) if leaks else label_frame([]),
         leaks_in_links=True,
-        description=(
-            f"L-Town water network: {days} days from {first} at 5 min, seed {seed}, {flows.width} leaks"
-            f"{note_noise(noise)}"
-        ),
+        description=f"L-Town water network: {days} days from {first} at 5 min, seed {seed}, {flows.width} leaks",
         source="simulated with EPANET 2.2 after BattLeDIM (Vrachimis et al. 2020), with its sensors and leaks",
     )
 
@@ -204,8 +196,7 @@ def _read_leak_flows(file: Path, begin: datetime, end: datetime) -> pl.DataFrame
 
 
 def _labels(begin: datetime, end: datetime) -> pl.DataFrame:
-    with packaged_file("battledim_leaks.toml").open("rb") as file:
-        leaks = tomllib.load(file)["leaks"]
+    leaks = packaged_facts("battledim_leaks.toml")["leaks"]
     labels = []
     for pipe, first, last, diameter, kind in sorted(leaks, key=lambda leak: leak[1]):
         starts, ends = first.replace(tzinfo=UTC), last.replace(tzinfo=UTC) + STEP
