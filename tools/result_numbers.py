@@ -12,11 +12,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
-from thence.lab.experiments.claims import check_claims
 from thence.lab.experiments.files import experiment_names, read_experiment
-from thence.lab.experiments.store import Repeat
-from thence.lab.experiments.summary import summarise
-from thence.lab.experiments.tables import write_tables
+from thence.lab.experiments.page import write_tables
+from thence.lab.experiments.results import Repeat, check_claims, summarise
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"

@@ -16,7 +16,7 @@ import xlsxwriter
 import thence as th
 from tests.helpers.plants import plant
 from thence._base.integrity.checksums import seal
-from thence.lab.experiments.store import Repeat, Store
+from thence.lab.experiments.results import Repeat, Store
 
 Files = dict[str, bytes]
 

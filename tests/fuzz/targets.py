@@ -267,7 +267,7 @@ def _read_applied(folder: Path) -> None:
 
 
 def _read_repeat(folder: Path) -> None:
-    from thence.lab.experiments.store import Store
+    from thence.lab.experiments.results import Store
 
     path = Store(folder).path("arm-ae", "hanoi", 3)
     path.parent.mkdir(parents=True)

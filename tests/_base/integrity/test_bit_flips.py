@@ -21,7 +21,7 @@ import thence as th
 from thence.checks.monitor.store import Store as MonitorStore
 from thence.errors import ThenceError
 from thence.lab.datasets.water import load_or_simulate
-from thence.lab.experiments.store import Repeat, Store
+from thence.lab.experiments.results import Repeat, Store
 from thence.runs.run import load_run
 
 EACH = 40

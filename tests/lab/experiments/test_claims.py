@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thence.errors import ConfigError
-from thence.lab.experiments.claims import NO_VERDICT, Verdict, check_claims
 from thence.lab.experiments.files import Claim, PublishedRow, read_experiment
-from thence.lab.experiments.store import Repeat
-from thence.lab.experiments.summary import Cell, Results, summarise
+from thence.lab.experiments.results import NO_VERDICT, Cell, Repeat, Results, Verdict, check_claims, summarise
 
 
 def results_of(claim: Claim, records: list[list[tuple[Any, ...]]], **changes: Any) -> Results:

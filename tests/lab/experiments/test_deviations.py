@@ -12,7 +12,7 @@ import pytest
 from thence.lab.baselines.arm_ae import ARMAE
 from thence.lab.baselines.narm import OPTIONS, TSNARM
 from thence.lab.baselines.semrl import NaiveSemRL
-from thence.lab.experiments.published_tables import Encoding
+from thence.lab.experiments.samples import Encoding
 from thence.search.aerial.settings import TrainingSettings
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from thence.lab.baselines.arm_ae import ARMAE
-from thence.lab.experiments.ablations import list_aerial, list_arm_ae, list_masking
 from thence.lab.experiments.files import Parameters, read_experiment
-from thence.lab.experiments.methods import (
+from thence.lab.experiments.procedures import (
     drop_static_antecedents,
     drop_static_consequents,
+    list_aerial,
+    list_arm_ae,
+    list_masking,
     make_aerial,
     make_exact,
     measure_as_arm_ae,

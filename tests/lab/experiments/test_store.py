@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from thence.errors import RunError
-from thence.lab.experiments.store import Repeat, Store
+from thence.lab.experiments.results import Repeat, Store
 
 MADE = {"bins": 10, "algorithms": ["de"], "options": {"days": 28}, "sensors": 20}
 RECORD = {"row": "Aerial", "variant": "faithful", "at": None, "values": {"rules": 3.0}, "seconds": 0.1, "facts": {}}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.lab.experiments.walk import choose_sensors
+from thence.lab.experiments.samples import choose_sensors
 
 
 def chain(length: int, *, cut: int | None = None) -> KnowledgeGraph:

@@ -15,7 +15,7 @@ The published code differs, and its results can only be compared with others if 
 * it counts over all rows, including those with missing values.
 
 What the published code does before it has a table (missing values become zero, averages are rounded to integers, bins
-are closed at both ends) is reproduced by ``thence.lab.experiments.published_tables`` only. Note also that its
+are closed at both ends) is reproduced by ``thence.lab.experiments.samples`` only. Note also that its
 comparison of "with semantics" and "without" changes two things at once: existential items drop
 the identity of the sensors, plain items keep it.
 """

@@ -1,35 +1,381 @@
-"""The HTML page of the results: an overview, then verdicts, figures and tables, in one file that loads nothing else.
+"""Results as tables, figures and an HTML page: text, Markdown and CSV, and one file that loads nothing else.
 
-Numbers come from ``Results``, verdicts from ``experiments.claims`` and the overview from ``experiments.overview``;
-nothing is computed here.
+``table.csv`` has the measured values and is byte for byte the same for the same repeats. Times, which differ from run
+to run, are in ``times.csv``, and verdicts in ``claims.csv``. The overview at the top of the page says which of the main
+claims hold, which do not, and why; a reason is given only where the numbers of every data set support it.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from thence._base.atomic import new_file
 from thence._base.display.html import text as escape
-from thence.lab.experiments.claims import Verdict
-from thence.lab.experiments.drawing import BACK, INK, LINE, SHADE, SOFT, render_pdf, render_svg
-from thence.lab.experiments.figures import build_picture
-from thence.lab.experiments.files import read_setup
-from thence.lab.experiments.overview import GROUPS, Headline, list_headlines, list_reasons, list_sources, name_briefly
+from thence._base.display.percent import percent
+from thence._base.frames import without_formulas
+from thence.lab.experiments.figures import COLOURS, build_picture, render_pdf, render_svg
+from thence.lab.experiments.files import VARIANT_LABELS, VARIANTS, read_setup
+from thence.lab.experiments.results import NO_VERDICT, Repeat, Results, RowKey, Verdict, format_number
 from thence.lab.experiments.samples import find_dataset_setup
-from thence.lab.experiments.store import Repeat
-from thence.lab.experiments.summary import Results
-from thence.lab.experiments.tables import (
-    VARIANT_LABELS,
-    format_comparison,
-    format_rows,
-    list_comparison_headings,
-    list_headings,
-)
 
-__all__ = ["write_figure", "write_page"]
+__all__ = [
+    "GROUPS",
+    "Headline",
+    "format_comparison",
+    "format_markdown",
+    "format_rows",
+    "format_text",
+    "list_comparison_headings",
+    "list_headings",
+    "list_headlines",
+    "list_reasons",
+    "name_briefly",
+    "write_figure",
+    "write_page",
+    "write_tables",
+]
+
+HEADINGS = {
+    "rules": "# rules",
+    "support": "support",
+    "rule_coverage": "rule cov.",
+    "confidence": "confidence",
+    "zhang": "Zhang",
+    "data_coverage": "data cov.",
+    "static_consequents": "static cons.",
+    "seconds": "CPU s",
+}
+_NUMBERS = ("mean", "sd", "repeats")
+
+
+def list_headings(results: Results) -> list[str]:
+    """Return the column headings of the table for people."""
+    return ["", *([results.experiment.at] if results.experiment.at else []), "source"] + [
+        HEADINGS[metric] for metric in results.metrics()
+    ]
+
+
+def format_rows(results: Results, dataset: str) -> Iterable[list[str]]:
+    """Yield the table of a data set for people: a line per row and variant, the published numbers first."""
+    metrics = results.metrics()
+    for key in results.keys(dataset):
+        row, at = key
+        first = True
+        for variant in VARIANTS:
+            cells = [results.cell(dataset, variant, key, metric) for metric in metrics]
+            if all(cell is None for cell in cells):
+                continue
+            texts = [
+                "" if cell is None else format_number(cell.mean, metric) if variant == "paper" else cell.text(metric)
+                for cell, metric in zip(cells, metrics, strict=True)
+            ]
+            if "rules" in metrics and results.stopped(dataset, variant, key):
+                texts[metrics.index("rules")] = "≥ " + texts[metrics.index("rules")]
+            value = [("" if at is None else f"{at:g}") if first else ""] if results.experiment.at else []
+            yield [row if first else "", *value, VARIANT_LABELS[variant], *texts]
+            first = False
+
+
+def list_comparison_headings(results: Results) -> list[str]:
+    """Return the column headings of the comparison: the paper and every variant that was run."""
+    return ["", "", *(VARIANT_LABELS[variant].removeprefix("ours, ") for variant in _list_sources(results))]
+
+
+def _list_sources(results: Results) -> list[str]:
+    present = {variant for _, variant, _, _ in results.cells}
+    return [variant for variant in VARIANTS if variant in present]
+
+
+def format_comparison(results: Results, dataset: str) -> Iterable[list[str]]:
+    """Yield the published numbers of a data set beside ours: a line per row and metric, a column per source.
+
+    Experiments that vary a parameter have no such table, since their figures show it.
+
+    Args:
+        results: Numbers of the experiment.
+        dataset: Name of the data set.
+    """
+    if results.experiment.at:
+        return
+    for key in results.keys(dataset):
+        first = True
+        for metric in results.metrics():
+            if results.cell(dataset, "paper", key, metric) is None:
+                continue
+            texts = [_format_cell(results, dataset, variant, key, metric) for variant in _list_sources(results)]
+            yield [key[0] if first else "", HEADINGS[metric], *texts]
+            first = False
+
+
+def _format_cell(results: Results, dataset: str, variant: str, key: RowKey, metric: str) -> str:
+    cell = results.cell(dataset, variant, key, metric)
+    if cell is None:
+        return "–"
+    text = format_number(cell.mean, metric) if variant == "paper" else cell.text(metric)
+    return f"≥ {text}" if metric == "rules" and results.stopped(dataset, variant, key) else text
+
+
+def _format_title(results: Results, dataset: str) -> str:
+    setup = find_dataset_setup(dataset)
+    known = f" (the paper: {setup.published_as})" if setup.published_as else ""
+    count = results.repeats[dataset]
+    return f"{setup.label}{known}, {count} repeat{'s' * (count != 1)}"
+
+
+def format_text(results: Results, verdicts: Sequence[Verdict]) -> str:
+    """Return tables and ``verdicts`` as text for a terminal."""
+    lines = [f"Experiment {results.experiment.id}: {results.experiment.title}"]
+    for dataset in results.datasets:
+        table = [list_headings(results), *format_rows(results, dataset)]
+        widths = [max(len(line[c]) for line in table) for c in range(len(table[0]))]
+        lines += ["", _format_title(results, dataset)]
+        for line in table:
+            cells = [
+                text.ljust(w) if c < 2 else text.rjust(w) for c, (text, w) in enumerate(zip(line, widths, strict=True))
+            ]
+            lines.append("  " + "  ".join(cells).rstrip())
+    lines += ["", "Claims (does it hold? paper's numbers / ours)"]
+    lines += [
+        f"  {v.held:<8}{v.dataset:<10}{VARIANT_LABELS[v.variant]:<16}{v.claim.text} [{v.numbers}"
+        + (f"; repeats: {v.share}]" if v.share else "]")
+        for v in verdicts
+    ]
+    return "\n".join(lines)
+
+
+def format_markdown(results: Results, verdicts: Sequence[Verdict]) -> str:
+    """Return tables and ``verdicts`` as Markdown."""
+    lines = [f"# Experiment {results.experiment.id}: {results.experiment.title}", "", results.experiment.question, ""]
+    for dataset in results.datasets:
+        lines += [f"## {_format_title(results, dataset)}", ""]
+        beside = list(format_comparison(results, dataset))
+        if beside:
+            heads = list_comparison_headings(results)
+            lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+            lines += ["| " + " | ".join(line) + " |" for line in beside] + ["", "All rows and metrics:", ""]
+        heads = list_headings(results)
+        lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+        lines += ["| " + " | ".join(line) + " |" for line in format_rows(results, dataset)] + [""]
+    if verdicts:
+        lines += ["## Claims", "", "| claim | data | source | holds | numbers | repeats |", "|---|---|---|---|---|---|"]
+        lines += [
+            f"| {v.claim.text} | {v.dataset} | {VARIANT_LABELS[v.variant]} | {v.held} | {v.numbers} | {v.share} |"
+            for v in verdicts
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def write_tables(results: Results, verdicts: Sequence[Verdict], folder: Path) -> None:
+    """Write ``table.csv``, ``times.csv``, ``claims.csv`` and ``table.md`` to ``folder``."""
+    heads = ["dataset", "row", results.experiment.at or "at", "metric", "paper"]
+    heads += [f"{variant}_{what}" for variant in VARIANTS[1:] for what in _NUMBERS]
+    values: list[list[str]] = []
+    times: list[list[str]] = []
+    for line in results.lines():
+        out = [line.dataset, line.row, _format_digits(line.at), line.metric, _format_digits(line.paper)]
+        for variant in VARIANTS[1:]:
+            cell = line.cells.get(variant)
+            out += (
+                ["", "", ""]
+                if cell is None
+                else [_format_digits(cell.mean), _format_digits(cell.deviation), str(len(cell.values))]
+            )
+        (times if line.metric == "seconds" else values).append(out)
+    if values:
+        _write_csv(folder / "table.csv", heads, values)
+    if times:
+        _write_csv(folder / "times.csv", heads, times)
+    judged = [[v.claim.id, v.claim.text, v.dataset, v.variant, v.held, v.numbers, v.share] for v in verdicts]
+    if judged:
+        heads = ["claim", "text", "dataset", "variant", "holds", "numbers", "repeats"]
+        _write_csv(folder / "claims.csv", heads, judged)
+    with new_file(folder / "table.md") as draft:
+        draft.write_text(format_markdown(results, verdicts), encoding="utf-8")
+
+
+def _format_digits(value: float | None) -> str:
+    if value is None:
+        return ""
+    # Six digits are not enough for millions of rules, which are counted.
+    return f"{value:.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
+
+
+def _write_csv(path: Path, heads: list[str], rows: list[list[str]]) -> None:
+    import polars as pl
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows(without_formulas(pl.DataFrame(rows, dict.fromkeys(heads, pl.String), orient="row")).rows())
+    with new_file(path) as draft:
+        draft.write_text(text.getvalue(), encoding="utf-8")
+
+
+GROUPS = {
+    "holds": "Holds",
+    "as described": "Holds as the paper describes the method, not corrected",
+    "depends": "Depends on the data or the variant",
+    "fails": "Does not hold",
+    "open": "Open: a search was cut off at its limit",
+}
+"""The groups of claims, in the order of the overview, with their titles."""
+_JUDGED = ("published", "faithful", "corrected")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A main claim with its verdicts.
+
+    Args:
+        experiment: Id of the experiment.
+        text: The claim as a sentence.
+        group: One of ``GROUPS``.
+        held: The verdict by variant and data set: ``"yes"``, ``"in part"``, ``"no"`` or ``"–"``.
+    """
+
+    experiment: str
+    text: str
+    group: str
+    held: Mapping[tuple[str, str], str]
+
+
+def name_briefly(dataset: str) -> str:
+    """Return the name of a data set without details.
+
+    >>> name_briefly("hanoi"), name_briefly("ltown")
+    ('Hanoi', 'L-Town')
+    """
+    return find_dataset_setup(dataset).label.partition(",")[0]
+
+
+def list_headlines(verdicts: Mapping[str, Sequence[Verdict]]) -> list[Headline]:
+    """Return the main claims in the order of their groups.
+
+    Args:
+        verdicts: Verdicts by experiment.
+    """
+    found: list[Headline] = []
+    for experiment, judged in verdicts.items():
+        for id_ in dict.fromkeys(v.claim.id for v in judged if v.claim.headline):
+            own = [v for v in judged if v.claim.id == id_ and v.variant in _JUDGED]
+            if own:
+                held = {(v.variant, v.dataset): v.held for v in own}
+                found.append(Headline(experiment, own[0].claim.text, find_group(held), held))
+    order = list(GROUPS)
+    return sorted(found, key=lambda one: order.index(one.group))
+
+
+def find_group(held: Mapping[tuple[str, str], str]) -> str:
+    """Return the group of a claim.
+
+    Args:
+        held: The verdict by variant and data set.
+
+    Examples:
+        >>> find_group({("faithful", "hanoi"): "yes", ("corrected", "hanoi"): "no"})
+        'as described'
+    """
+    by_variant: dict[str, set[str]] = {}
+    for (variant, _), verdict in held.items():
+        by_variant.setdefault(variant, set()).add(verdict)
+    if NO_VERDICT in held.values():
+        return "open"
+    everything = set().union(*by_variant.values())
+    if everything == {"yes"}:
+        return "holds"
+    if everything == {"no"}:
+        return "fails"
+    if by_variant.get("faithful") == {"yes"} and by_variant.get("corrected", {"yes"}) != {"yes"}:
+        return "as described"
+    return "depends"
+
+
+def list_sources(headlines: Iterable[Headline]) -> list[str]:
+    """Return the variants that have a verdict, in their usual order."""
+    present = {variant for one in headlines for variant, _ in one.held}
+    return [variant for variant in VARIANTS if variant in present]
+
+
+def list_reasons(results: Mapping[str, Results]) -> list[str]:
+    """Return why claims hold or not, as sentences with the numbers that show it.
+
+    Args:
+        results: Results by experiment.
+    """
+    quality = results.get("1.1")
+    if quality is None:
+        return []
+    reasons = [_tell_constants(quality), _tell_ids(quality), _tell_same_table(quality), _tell_variables(quality)]
+    return [reason for reason in reasons if reason]
+
+
+def _means(results: Results, variant: str, row: str, metric: str) -> dict[str, float]:
+    """Return the means of a row by data set."""
+    cells = {dataset: results.cell(dataset, variant, (row, None), metric) for dataset in results.datasets}
+    return {dataset: cell.mean for dataset, cell in cells.items() if cell is not None}
+
+
+def _list_pairs(left: Mapping[str, float], right: Mapping[str, float], metric: str) -> str:
+    return ", ".join(
+        f"{format_number(left[name], metric)} against {format_number(right[name], metric)} ({name_briefly(name)})"
+        for name in left
+    )
+
+
+def _tell_constants(results: Results) -> str:
+    static = _means(results, "faithful", "Aerial w-s", "static_consequents")
+    zhang = _means(results, "faithful", "Aerial w-s", "zhang")
+    without = _means(results, "faithful", "Aerial wo-s", "zhang")
+    if not static or min(static.values()) <= 0.5 or not all(zhang[n] < without.get(n, 0.0) for n in zhang):
+        return ""
+    shares = ", ".join(f"{percent(share)} ({name_briefly(name)})" for name, share in static.items())
+    return (
+        "Support and coverage of Aerial come from constants. As described, most of its rules with semantics have a "
+        f"static property as their consequent: {shares}. Such a property never changes, so the rules have high support "
+        f"and say nothing: mean Zhang {_list_pairs(zhang, without, 'zhang')} without semantics."
+    )
+
+
+def _tell_ids(results: Results) -> str:
+    bare = _means(results, "corrected", "FP-Growth w-s (ids dropped, no properties)", "support")
+    full = _means(results, "corrected", "FP-Growth w-s", "support")
+    if not bare or bare.keys() != full.keys() or not all(bare[name] > full[name] for name in bare):
+        return ""
+    return (
+        "Support of FP-Growth comes from dropped sensor ids: “some sensor” is easier to satisfy than “this sensor”. "
+        f"Items without any property have more support than items with them: {_list_pairs(bare, full, 'support')}."
+    )
+
+
+def _tell_same_table(results: Results) -> str:
+    exhaustive = _means(results, "corrected", "FP-Growth wo-s", "rules")
+    aerial = _means(results, "corrected", "Aerial wo-s", "rules")
+    if not exhaustive or exhaustive.keys() != aerial.keys() or not all(aerial.values()):
+        return ""
+    if not all(exhaustive[name] < 2 * aerial[name] for name in exhaustive):
+        return ""
+    return (
+        "Aerial is concise beside exhaustive mining of another table. On the same table, at half of Aerial's mean "
+        f"support, exhaustive mining has about as many rules: {_list_pairs(exhaustive, aerial, 'rules')}."
+    )
+
+
+def _tell_variables(results: Results) -> str:
+    lifted = _means(results, "lifted", "Aerial w-s", "zhang")
+    grounded = _means(results, "corrected", "Aerial w-s", "zhang")
+    if not lifted or not all(lifted[name] > grounded.get(name, 1.0) for name in lifted):
+        return ""
+    return (
+        "Rules about any sensor in a context need variables. Lifted rules have more association strength than grounded "
+        f"ones: mean Zhang {_list_pairs(lifted, grounded, 'zhang')}."
+    )
+
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --soft: #56616b; --line: #d9dee3; --back: #fff; --band: #f5f7f9;
@@ -327,7 +673,7 @@ def _inline(drawn: str, mark: str) -> str:
     body = re.sub(r' (width|height)="[^"]+pt"', "", body, count=2)
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = body.replace('<style type="text/css">*{', f"<style>#{mark} *{{")
-    for colour, name in ((INK, "ink"), (SOFT, "soft"), (LINE, "line"), (BACK, "back"), (SHADE, "shade")):
+    for name, colour in COLOURS.items():
         body = body.replace(colour, f"var(--{name})")
     body = re.sub(r"\n\s*", "\n", body).strip()
     return body.replace("<svg", f'<svg id="{mark}" role="img" aria-labelledby="{mark}-caption"', 1)

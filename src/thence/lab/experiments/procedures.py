@@ -2,37 +2,451 @@
 
 A procedure runs once per repeat, and several experiments may read its stored records. It lists the parameters that it
 depends on, so that repeats with different parameters are never mixed. In experiment files and stored repeats a
-procedure is called ``work``. Nothing is stored or summarised here.
+procedure is called ``work``. Miners have the settings of a variant:
+
+- *published*: as the released code of the paper runs it, on tables as that code makes them (``experiments.samples``).
+- *faithful*: as the paper describes it. Gaussian noise, static columns as consequents, missing values replaced by zero,
+  the published encoding of the exhaustive baseline.
+- *corrected*: masking instead of noise, missing values stay missing, static columns in antecedents only.
+- *lifted*: rules with variables, mined as in *corrected*.
+
+Ablations go from the released code to ours, one named setting at a time. Each chain begins with the settings of the
+released code. Every step changes one setting and keeps those of the steps before, until the miner and the table of
+*corrected* are reached; on the way lies *faithful*. ``MASKING`` starts from *faithful* and from *corrected* instead and
+changes a single setting of each, which separates the effects of the settings.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from thence.lab.baselines.arm_ae import ARMAE
 from thence.lab.experiments.files import Parameters
-from thence.lab.experiments.methods import (
-    Record,
-    derive_min_support,
-    drop_static_antecedents,
-    drop_static_consequents,
-    make_aerial,
-    make_exact,
-    measure_as_arm_ae,
-    measure_rules,
-    measure_whole_rules,
-    mine_timed,
-    table_of,
-    tally_exact,
-)
-from thence.lab.experiments.published_tables import Encoding
-from thence.lab.experiments.samples import Sample
+from thence.lab.experiments.samples import Encoding, Sample
+from thence.language.items import Aspect
+from thence.search.aerial.miner import Aerial
+from thence.search.aerial.settings import TrainingSettings
+from thence.search.exact.miner import Exact
 from thence.statements.rules.ruleset import Ending, RuleSet
+from thence.tables.transactions import TransactionTable
 
-__all__ = ["PROCEDURES", "Procedure"]
+if TYPE_CHECKING:
+    from thence.lab.baselines.narm import WholeRules
+    from thence.search.aerial.miner import Aerial
+
+__all__ = [
+    "AERIAL_STEPS",
+    "ARM_AE_STEPS",
+    "GAPS",
+    "MASKING",
+    "NARM_STEPS",
+    "PROCEDURES",
+    "Procedure",
+    "Record",
+    "Step",
+    "derive_min_support",
+    "drop_static_antecedents",
+    "drop_static_consequents",
+    "list_aerial",
+    "list_arm_ae",
+    "list_masking",
+    "make_aerial",
+    "make_exact",
+    "measure_as_arm_ae",
+    "measure_rules",
+    "measure_whole_rules",
+    "mine_timed",
+    "table_of",
+    "tally_exact",
+    "warm_up",
+]
+
+GAPS = {"faithful": "zero", "corrected": "missing", "lifted": "missing"}
+"""How missing values are read in each variant."""
+_MEASURES = ("support", "rule_coverage", "confidence", "zhang")
+
+Record = dict[str, Any]
+"""The measurement of one rule set, as it is stored."""
+
+
+def table_of(sample: Sample, variant: str, mode: Literal["none", "grounded"]) -> TransactionTable:
+    """Return the table that Aerial and ARM-AE read in a variant.
+
+    Args:
+        sample: The sample of sensors.
+        variant: The variant.
+        mode: ``"grounded"`` with semantics, ``"none"`` without.
+    """
+    return sample.published_table(mode) if variant == "published" else sample.table(mode, gaps=GAPS[variant])
+
+
+def make_aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aerial:
+    """Create Aerial with the settings of a variant.
+
+    Only ``published`` and ``faithful`` may have static consequents; the other variants leave out constant columns.
+    ``min_confidence`` is 0, so that every rule that the network proposes is measured, as in the paper.
+
+    Args:
+        variant: The variant.
+        p: Parameters of the experiment.
+        seed: Random seed.
+        **changes: Settings of ``Aerial`` that override all others.
+    """
+    from thence.search.aerial.miner import Aerial
+    from thence.search.aerial.settings import TrainingSettings
+
+    chosen: dict[str, Any] = {"similarity": p.similarity, "max_antecedents": p.antecedents, "min_confidence": 0.0}
+    if variant == "published":
+        code = {"noise": p.noise, "learning_rate": p.learning_rate, "weight_decay": p.weight_decay}
+        return Aerial.published(seed=seed, **(chosen | {"settings": code} | changes))
+    if variant != "faithful":
+        return Aerial(seed=seed, settings=TrainingSettings(max_rows=p.training_rows), **(chosen | changes))
+    fields = ("noise", "epochs", "batch_size", "learning_rate", "weight_decay")
+    training = {name: getattr(p, name) for name in fields}
+    return Aerial.faithful(seed=seed, **(chosen | {"settings": training} | changes))
+
+
+def make_exact(p: Parameters, min_support: float, **changes: Any) -> Exact:
+    """Create the exact miner with the thresholds of the exhaustive methods; it finds the same rules faster.
+
+    Args:
+        p: Parameters of the experiment.
+        min_support: Minimum support.
+        **changes: Settings of ``Exact`` that override all others.
+    """
+    chosen: dict[str, Any] = {
+        "min_support": min_support,
+        "min_confidence": p.min_confidence,
+        "max_antecedents": p.antecedents,
+        "max_rules": p.max_rules,
+        "on_limit": "stop",
+    }
+    return Exact(**(chosen | changes))
+
+
+def derive_min_support(rules: RuleSet, p: Parameters) -> float:
+    """Return half of the mean support of Aerial's ``rules``, within the bounds of the parameters ``p``."""
+    if len(rules) == 0:
+        return p.fallback_min_support
+    return max(float(rules.measure("support").mean()) / 2, p.least_min_support)
+
+
+def tally_exact(miner: Exact, table: TransactionTable, *, row: str, at: float, **facts: Any) -> Record:
+    """Return the record of an exhaustive search whose rules are counted and measured, but not kept.
+
+    Args:
+        miner: The exact miner; its search ends at ``max_rules``.
+        table: The table to mine.
+        row: Name of the row in the tables.
+        at: Value of the varied parameter.
+        **facts: Derived settings to store.
+    """
+    begin = time.process_time()
+    rules, confidence, capped = 0, 0.0, False
+    for piece in miner.stream(table):
+        rules += len(piece)
+        confidence += float((piece.counts[:, 3] / piece.counts[:, 1]).sum())
+        capped |= piece.capped
+    seconds = time.process_time() - begin
+    values = {"rules": float(rules), "confidence": confidence / rules if rules else None}
+    known = {**facts, **({"stopped": f"stopped at {rules:,} rules"} if capped else {})}
+    return {"row": row, "variant": "corrected", "at": at, "values": values, "seconds": seconds, "facts": known}
+
+
+def mine_timed(miner: Any, table: Any) -> tuple[RuleSet, float]:
+    """Return the rules that ``miner`` finds in ``table`` and the CPU seconds, which other processes hardly affect."""
+    begin = time.process_time()
+    found: RuleSet = miner.mine(table)
+    return found, time.process_time() - begin
+
+
+def measure_rules(
+    row: str, variant: str, rules: RuleSet, *, seconds: float | None = None, at: float | None = None, **facts: Any
+) -> Record:
+    """Return the record of a rule set that is stored.
+
+    Args:
+        row: Name of the row in the tables.
+        variant: The variant.
+        rules: The rules to measure.
+        seconds: CPU time.
+        at: Value of the varied parameter.
+        **facts: Derived settings to store, such as the minimum support; ``None`` values are left out.
+    """
+    values: dict[str, float | None] = {
+        "rules": float(len(rules)),
+        "data_coverage": _finite_or_none(rules.data_coverage),
+    }
+    for name in _MEASURES:
+        found = rules.measure(name)
+        if variant == "published":
+            # The released code keeps rules that never apply, with confidence and Zhang 0.
+            found = np.nan_to_num(found, nan=0.0)
+        values[name] = _finite_or_none(found.mean()) if len(rules) else None
+    static = np.array([item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items], bool)
+    values["static_consequents"] = _finite_or_none(static[rules.consequents].mean()) if len(rules) else None
+    return _make_record(row, variant, values, seconds=seconds, at=at, **facts)
+
+
+def _make_record(
+    row: str,
+    variant: str,
+    values: Mapping[str, float | None],
+    *,
+    seconds: float | None = None,
+    at: float | None = None,
+    **facts: Any,
+) -> Record:
+    known = {name: value for name, value in facts.items() if value is not None}
+    return {"row": row, "variant": variant, "at": at, "values": dict(values), "seconds": seconds, "facts": known}
+
+
+def measure_whole_rules(row: str, rules: WholeRules, *, seconds: float, **facts: Any) -> Record:
+    """Return the record of rules of TS-NARM as the released code measures them: with all their consequents together.
+
+    Args:
+        row: Name of the row in the tables.
+        rules: The rules before they are split.
+        seconds: CPU time.
+        **facts: Derived settings to store.
+    """
+    values: dict[str, float | None] = {"rules": float(len(rules))}
+    if len(rules):
+        static = np.array([feature.aspect is not Aspect.MEASUREMENT for feature in rules.table.features], bool)
+        values |= {name: float(np.nan_to_num(rules.measure(name), nan=0.0).mean()) for name in _MEASURES}
+        values |= {
+            "data_coverage": rules.released_coverage,
+            "static_consequents": float(rules.has_static(static).mean()),
+        }
+    return _make_record(row, "published", values, seconds=seconds, **facts)
+
+
+def measure_as_arm_ae(row: str, rules: RuleSet, *, seconds: float, **facts: Any) -> Record:
+    """Return the record of rules of ARM-AE as the released code measures them.
+
+    Support and confidence are rounded to two decimals, Zhang's metric takes the support of the antecedent for that of
+    the consequent, rule coverage is 0, and data coverage is the number of columns in antecedents over the number of
+    rows.
+
+    Args:
+        row: Name of the row in the tables.
+        rules: The rules.
+        seconds: CPU time.
+        **facts: Derived settings to store.
+    """
+    values: dict[str, float | None] = {"rules": float(len(rules))}
+    if len(rules):
+        counts = rules.counts
+        n = np.maximum(np.asarray(counts.n, np.float64), 1.0)
+        support, left = counts.n_both / n, counts.n_antecedent / n
+        confidence = counts.n_both / np.maximum(counts.n_antecedent, 1)
+        strength = (support - left * left) / (np.maximum(support * (1 - left), left * (left - support)) + 2.2e-16)
+        columns = len(np.unique(rules.antecedents[rules.antecedents >= 0]))
+        values |= {
+            "support": float(support.round(2).mean()),
+            "confidence": float(confidence.round(2).mean()),
+            "rule_coverage": 0.0,
+            "zhang": float(strength.mean()),
+            "data_coverage": columns / float(n.max()),
+        }
+    return _make_record(row, "published", values, seconds=seconds, **facts)
+
+
+def _finite_or_none(value: Any) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def drop_static_antecedents(rules: RuleSet) -> RuleSet:
+    """Return the ``rules`` whose antecedent consists of readings only."""
+    if len(rules) == 0:
+        return rules
+    # The last entry is for places that are not used, which are -1.
+    static = np.array([*(item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items), False], bool)
+    return rules.take(np.flatnonzero(~static[rules.antecedents].any(axis=1)))
+
+
+def drop_static_consequents(rules: RuleSet) -> RuleSet:
+    """Return the ``rules`` whose consequent is a reading, not a static property."""
+    static = np.array([item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items], bool)
+    return rules.take(np.flatnonzero(~static[rules.consequents])) if len(rules) else rules
+
+
+@cache
+def warm_up() -> None:
+    """Import and compile everything once per process, so that the first timed run does not include it."""
+    import polars as pl
+
+    from thence.lab.baselines.exhaustive import FPGrowth
+    from thence.lab.baselines.narm import TSNARM
+    from thence.search.aerial.miner import Aerial
+    from thence.tables.frames import raw_columns
+    from thence.tables.transactions import FeatureTable, TransactionTable
+
+    values = [float(i % 6) for i in range(120)]
+    frame = pl.DataFrame({"a": values, "b": [2 * x for x in values], "c": [str(x) for x in values]})
+    table = TransactionTable.from_frame(frame, bins=3)
+    for miner in (Exact(), FPGrowth(), Aerial(epochs=1), Aerial.faithful()):
+        len(miner.mine(table))
+    TSNARM(population=10, evaluations=40).mine(FeatureTable(*raw_columns(frame, units={})))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change of a chain.
+
+    Args:
+        name: What changes, as the name of the row says it.
+        variant: The column of the row: the variant that the chain has come from.
+        training: Settings of the training that change.
+        miner: Other settings of the miner that change.
+        encoding: Points of the table of the released code that change.
+        table: ``"zero"`` or ``"missing"`` for our table, with missing values replaced by 0 or left missing; by default
+            the table stays what it was.
+    """
+
+    name: str
+    variant: str = "published"
+    training: Mapping[str, Any] = field(default_factory=dict)
+    miner: Mapping[str, Any] = field(default_factory=dict)
+    encoding: Mapping[str, Any] = field(default_factory=dict)
+    table: str = ""
+
+
+AERIAL_STEPS = (
+    Step("released code"),
+    Step("softmax per feature", training={"softmax": "feature"}),
+    Step("loss per row", training={"loss_per": "row"}),
+    Step("tanh in the bottleneck", training={"bottleneck": "tanh"}),
+    Step("least widths", training={"least_widths": (16, 8, 4)}),
+    Step("batches of 32", training={"batch_size": 32}),
+    Step("5 epochs", training={"epochs": 5}),
+    Step("rows shuffled in each epoch", training={"reshuffle": True}),
+    Step("rules above the threshold that hold", training={"proposals": "paper"}),
+    Step("means not rounded", encoding={"rounding": "none"}),
+    Step("half-open bins, properties once per node (faithful)", "faithful", table="zero"),
+    Step("static properties not consequents", "corrected", miner={"context_consequents": False}),
+    Step("missing values stay missing", "corrected", table="missing"),
+    Step("constants not among the inputs", "corrected", miner={"keep_constants": False}),
+    Step("masking", "corrected", training={"corruption": "mask"}),
+    Step("widths of ours", "corrected", training={"faithful_widths": False}),
+    Step(
+        "batches, epochs, rate and stop of ours (corrected)",
+        "corrected",
+        training={
+            "batch_size": None,
+            "epochs": None,
+            "learning_rate": None,
+            "decay": True,
+            "held_out": TrainingSettings().held_out,
+            "early_stopping": True,
+            "max_rows": None,
+        },
+    ),
+)
+"""From Aerial as released to Aerial as we run it."""
+
+NARM_STEPS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "released code": {},
+        "goal: confidence": {"objective": "confidence"},
+        "LSHADE instead of SHADE": {"algorithm": "lshade", "optimiser": {}},
+        "constants as numbers": {"constants": "numbers"},
+        "rules by their values": {"distinct": "values"},
+    }
+)
+"""From LSHADE of TS-NARM as released to the paper's text."""
+
+ARM_AE_STEPS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "released code": {},
+        "one item per feature": {"one_per_feature": True},
+        "each rule once": {"unique": True},
+        "four layers": {"layers": 4},
+        "sigmoid at the output": {"output": "sigmoid"},
+        "batches of 128, rate 0.01, 2 epochs": {"batch_size": 128, "learning_rate": 0.01, "epochs": 2},
+    }
+)
+"""From ARM-AE as released to ARM-AE as published by its authors."""
+
+
+MASKING: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "as it is": (),
+        "noise of the other": ("corruption",),
+        "widths of the other": ("faithful_widths",),
+        "epochs of the other": ("epochs", "max_rows"),
+        "batches of the other": ("batch_size",),
+        "learning rate of the other": ("learning_rate", "decay"),
+        "held-out rows and early stop of the other": ("held_out", "early_stopping"),
+    }
+)
+"""Settings that faithful and corrected Aerial exchange, one group at a time."""
+
+
+def list_aerial(sample: Sample, p: Parameters, seed: int) -> Iterator[tuple[Step, Aerial, TransactionTable]]:
+    """Yield the steps of Aerial with the miner and the table of each.
+
+    Args:
+        sample: The sample of sensors.
+        p: Parameters of the experiment.
+        seed: Random seed.
+    """
+    miner, encoding, table = make_aerial("published", p, seed), Encoding(), ""
+    for step in AERIAL_STEPS:
+        encoding, table = replace(encoding, **step.encoding), step.table or table
+        assert miner.settings is not None
+        changes: dict[str, Any] = dict(step.training)
+        if changes.get("max_rows", 0) is None:
+            changes["max_rows"] = p.training_rows
+        miner = replace(miner, settings=replace(miner.settings, **changes), **step.miner)
+        given = sample.table("grounded", gaps=table) if table else sample.published_table("grounded", encoding=encoding)
+        yield step, miner, given
+
+
+def list_masking(p: Parameters, seed: int) -> Iterator[tuple[str, str, Aerial]]:
+    """Yield faithful and corrected Aerial, each also with one setting of the other: name, variant, miner.
+
+    Args:
+        p: Parameters of the experiment.
+        seed: Random seed.
+    """
+    ours, theirs = TrainingSettings(max_rows=p.training_rows), TrainingSettings.faithful(seed=seed)
+    for variant, own, other in (("faithful", theirs, ours), ("corrected", ours, theirs)):
+        for name, fields in MASKING.items():
+            settings = replace(own, **{field: getattr(other, field) for field in fields})
+            yield name, variant, _train_with(settings, p, seed)
+        # Only masking has a curriculum, so that it cannot be changed alone in the faithful variant.
+        plain = replace(own, corruption="mask", curriculum=False)
+        yield "masking without a curriculum", variant, _train_with(plain, p, seed)
+
+
+def _train_with(settings: TrainingSettings, p: Parameters, seed: int) -> Aerial:
+    base = make_aerial("corrected", p, seed)
+    return replace(base, settings=settings)
+
+
+def list_arm_ae(sample: Sample, seed: int) -> Iterator[tuple[str, ARMAE, TransactionTable]]:
+    """Yield the steps of ARM-AE: the name, the miner and the table of each.
+
+    Args:
+        sample: The sample of sensors.
+        seed: Random seed.
+    """
+    miner, table = ARMAE.published(seed=seed), sample.published_table("none")
+    for name, changes in ARM_AE_STEPS.items():
+        miner = replace(miner, **changes)
+        yield name, miner, table
+    yield "half-open bins, means not rounded", miner, sample.table("none", gaps="zero")
+    yield "with properties (faithful)", miner, sample.table("grounded", gaps="zero")
+
 
 Notify = Callable[[str], None]
 OPTIMISERS = MappingProxyType({"de": "DE", "ga": "GA", "pso": "PSO", "lshade": "LSHADE", "jde": "jDE"})
@@ -295,7 +709,6 @@ def run_arm_ae(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iter
 
 def ablate_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Go from the released Aerial to ours, one setting at a time; then exchange single settings of two variants."""
-    from thence.lab.experiments.ablations import list_aerial, list_masking
 
     for number, (step, miner, table) in enumerate(list_aerial(sample, p, seed)):
         notify(f"Aerial, {step.name}")
@@ -310,7 +723,6 @@ def ablate_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> I
 def ablate_others(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Go from the released LSHADE and ARM-AE to the paper's text, one setting at a time."""
     from thence.lab.baselines.narm import TSNARM
-    from thence.lab.experiments.ablations import NARM_STEPS, list_arm_ae
 
     chosen: dict[str, Any] = {}
     rounded, plain = sample.feature_table(encoding=Encoding()), sample.feature_table()

@@ -21,7 +21,6 @@ from thence._base.cluster import Executor, open_executor
 from thence._base.progress import Progress, show_progress
 from thence._base.settings.numbers import require_integer, require_seed
 from thence.errors import ConfigError, RunError, nearest, require
-from thence.lab.experiments.claims import Verdict, check_claims
 from thence.lab.experiments.files import (
     Experiment,
     Parameters,
@@ -31,9 +30,8 @@ from thence.lab.experiments.files import (
     select_parameters,
 )
 from thence.lab.experiments.procedures import PROCEDURES
+from thence.lab.experiments.results import Repeat, Results, Store, Verdict, check_claims, summarise
 from thence.lab.experiments.samples import identify_data, load_data
-from thence.lab.experiments.store import Repeat, Store
-from thence.lab.experiments.summary import Results, summarise
 from thence.runs.provenance import environment
 
 __all__ = ["Reproduction", "Task", "report", "reproduce"]
@@ -104,7 +102,7 @@ class Reproduction:
     page: Path
 
     def __str__(self) -> str:
-        from thence.lab.experiments.tables import format_text
+        from thence.lab.experiments.page import format_text
 
         parts = [format_text(results, self.verdicts[name]) for name, results in self.results.items()]
         return "\n\n".join([*parts, f"tables, figures and HTML page: {self.folder}"])
@@ -280,7 +278,7 @@ def _load_repeat(store: Store, task: Task) -> Repeat | None:
 
 def run_task(task: Task, notify: Callable[[str], None] = lambda note: None) -> Repeat:
     """Run one repeat; ``notify`` receives notes about the progress."""
-    from thence.lab.experiments.methods import warm_up
+    from thence.lab.experiments.procedures import warm_up
     from thence.search.torch_runtime import one_thread
 
     with one_thread():
@@ -374,8 +372,7 @@ def _write_results(
     quick: bool,
     progress: Progress,
 ) -> Reproduction:
-    from thence.lab.experiments.page import write_page
-    from thence.lab.experiments.tables import write_tables
+    from thence.lab.experiments.page import write_page, write_tables
 
     results: dict[str, Results] = {}
     for experiment, datasets in plan:
