@@ -28,7 +28,7 @@ from tests.security.names import HOSTILE, hostile_system
 from thence._base.frames import without_formulas
 from thence.checks.monitor.service import write_health
 from thence.errors import quote
-from thence.lab.experiments import page as results_page
+from thence.lab.experiments.page import Table
 from thence.runs.reviews import Review, Reviews, with_reviews
 from thence.show.export import graph_rdf, shacl, sparql
 from thence.statements.keys import key_text
@@ -123,7 +123,7 @@ def test_other_csv_files_have_no_formula_either(tmp_path: Path) -> None:
     hostile = pl.DataFrame({"rule": texts, "n": range(len(texts))})
     health = tmp_path / "health.csv"
     write_health(SimpleNamespace(table=lambda: hostile), health)  # type: ignore[arg-type]
-    results_page._write_csv(tmp_path / "table.csv", ["row", "at"], [[text, "-1.5"] for text in texts])
+    Table(["row", "at"], [[text, "-1.5"] for text in texts]).write_csv(tmp_path / "table.csv")
     for path in (health, tmp_path / "table.csv"):
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,26 +20,11 @@ from thence._base.display.html import text as escape
 from thence._base.display.percent import percent
 from thence._base.frames import without_formulas
 from thence.lab.experiments.figures import COLOURS, build_picture, render_pdf, render_svg
-from thence.lab.experiments.files import VARIANT_LABELS, VARIANTS, read_setup
+from thence.lab.experiments.files import FOLDER, VARIANT_LABELS, VARIANTS, read_setup
 from thence.lab.experiments.results import NO_VERDICT, Repeat, Results, RowKey, Verdict, format_number
 from thence.lab.experiments.samples import find_dataset_setup
 
-__all__ = [
-    "GROUPS",
-    "Headline",
-    "format_comparison",
-    "format_markdown",
-    "format_rows",
-    "format_text",
-    "list_comparison_headings",
-    "list_headings",
-    "list_headlines",
-    "list_reasons",
-    "name_briefly",
-    "write_figure",
-    "write_page",
-    "write_tables",
-]
+__all__ = ["format_markdown", "format_text", "list_headlines", "list_reasons", "write_page", "write_tables"]
 
 HEADINGS = {
     "rules": "# rules",
@@ -51,74 +36,113 @@ HEADINGS = {
     "static_consequents": "static cons.",
     "seconds": "CPU s",
 }
-_NUMBERS = ("mean", "sd", "repeats")
 
 
-def list_headings(results: Results) -> list[str]:
-    """Return the column headings of the table for people."""
-    return ["", *([results.experiment.at] if results.experiment.at else []), "source"] + [
-        HEADINGS[metric] for metric in results.metrics()
-    ]
-
-
-def format_rows(results: Results, dataset: str) -> Iterable[list[str]]:
-    """Yield the table of a data set for people: a line per row and variant, the published numbers first."""
-    metrics = results.metrics()
-    for key in results.keys(dataset):
-        row, at = key
-        first = True
-        for variant in VARIANTS:
-            cells = [results.cell(dataset, variant, key, metric) for metric in metrics]
-            if all(cell is None for cell in cells):
-                continue
-            texts = [
-                "" if cell is None else format_number(cell.mean, metric) if variant == "paper" else cell.text(metric)
-                for cell, metric in zip(cells, metrics, strict=True)
-            ]
-            if "rules" in metrics and results.stopped(dataset, variant, key):
-                texts[metrics.index("rules")] = "≥ " + texts[metrics.index("rules")]
-            value = [("" if at is None else f"{at:g}") if first else ""] if results.experiment.at else []
-            yield [row if first else "", *value, VARIANT_LABELS[variant], *texts]
-            first = False
-
-
-def list_comparison_headings(results: Results) -> list[str]:
-    """Return the column headings of the comparison: the paper and every variant that was run."""
-    return ["", "", *(VARIANT_LABELS[variant].removeprefix("ours, ") for variant in _list_sources(results))]
-
-
-def _list_sources(results: Results) -> list[str]:
-    present = {variant for _, variant, _, _ in results.cells}
-    return [variant for variant in VARIANTS if variant in present]
-
-
-def format_comparison(results: Results, dataset: str) -> Iterable[list[str]]:
-    """Yield the published numbers of a data set beside ours: a line per row and metric, a column per source.
-
-    Experiments that vary a parameter have no such table, since their figures show it.
+@dataclass(frozen=True)
+class Table:
+    """A table of texts, which can be written in several formats.
 
     Args:
-        results: Numbers of the experiment.
-        dataset: Name of the data set.
+        heads: Headings of the columns.
+        lines: The cells of each line.
     """
-    if results.experiment.at:
-        return
+
+    heads: Sequence[str]
+    lines: Sequence[Sequence[str]]
+
+    def to_text(self) -> list[str]:
+        """Return lines for a terminal; columns after the second are aligned to the right."""
+        table = [self.heads, *self.lines]
+        widths = [max(len(line[c]) for line in table) for c in range(len(self.heads))]
+        return [
+            "  " + "  ".join(f"{text:{'<' if c < 2 else '>'}{widths[c]}}" for c, text in enumerate(line)).rstrip()
+            for line in table
+        ]
+
+    def to_markdown(self) -> list[str]:
+        """Return lines of Markdown."""
+        head, *lines = ("| " + " | ".join(line) + " |" for line in (self.heads, *self.lines))
+        return [head, "|" + "---|" * len(self.heads), *lines]
+
+    def to_html(self, css: str = "numbers stack", style: Callable[[str, str], str] = lambda head, cell: "") -> str:
+        """Return a table of HTML.
+
+        Args:
+            css: Classes of the table.
+            style: The class of a cell, given its heading and its text, which is empty in the head of the table.
+        """
+
+        def mark(head: str, cell: str = "") -> str:
+            return f' class="{found}"' if (found := style(head, cell)) else ""
+
+        top = (f'<th scope="col"{mark(head)}>{escape(head)}</th>' if head else "<td></td>" for head in self.heads)
+        parts = [f'<table class="{css}"><tr>{"".join(top)}</tr>']
+        for line in self.lines:
+            classes = [*(["first"] if line[0] else []), *(["paper"] if VARIANT_LABELS["paper"] in line else [])]
+            cells = (
+                f'<td{mark(head, cell)} data-label="{escape(head)}">{escape(cell)}</td>'
+                for head, cell in zip(self.heads, line, strict=True)
+            )
+            parts.append(f'<tr class="{" ".join(classes)}">{"".join(cells)}</tr>')
+        return "".join([*parts, "</table>"])
+
+    def write_csv(self, path: Path) -> None:
+        """Write a CSV file, in which no text is a formula; nothing if there are no lines."""
+        import polars as pl
+
+        if not self.lines:
+            return
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.heads)
+        frame = pl.DataFrame(self.lines, dict.fromkeys(self.heads, pl.String), orient="row")
+        writer.writerows(without_formulas(frame).rows())
+        with new_file(path) as draft:
+            draft.write_text(text.getvalue(), encoding="utf-8")
+
+
+def _tabulate_rows(results: Results, dataset: str) -> Table:
+    """Return the table of a data set for people: a line per row and variant, the published numbers first."""
+    at_name, metrics = results.experiment.at, results.metrics()
+    lines = []
     for key in results.keys(dataset):
-        first = True
+        row = [key[0], *(["" if key[1] is None else f"{key[1]:g}"] if at_name else [])]
+        for variant in VARIANTS:
+            texts = [_format_cell(results, dataset, variant, key, metric) for metric in metrics]
+            if any(texts):
+                lines.append([*row, VARIANT_LABELS[variant], *texts])
+                row = [""] * len(row)
+    return Table(["", *([at_name] if at_name else []), "source", *(HEADINGS[metric] for metric in metrics)], lines)
+
+
+def _tabulate_comparison(results: Results, dataset: str) -> Table:
+    """Return the published numbers of a data set beside ours: a line per row and metric, a column per source.
+
+    Experiments that vary a parameter have no such lines, since their figures show it.
+    """
+    present = {variant for _, variant, _, _ in results.cells}
+    sources = [variant for variant in VARIANTS if variant in present]
+    lines = []
+    for key in () if results.experiment.at else results.keys(dataset):
+        row = key[0]
         for metric in results.metrics():
-            if results.cell(dataset, "paper", key, metric) is None:
-                continue
-            texts = [_format_cell(results, dataset, variant, key, metric) for variant in _list_sources(results)]
-            yield [key[0] if first else "", HEADINGS[metric], *texts]
-            first = False
+            if results.cell(dataset, "paper", key, metric) is not None:
+                texts = [_format_cell(results, dataset, variant, key, metric) or "–" for variant in sources]
+                lines.append([row, HEADINGS[metric], *texts])
+                row = ""
+    return Table(["", "", *map(_name_source, sources)], lines)
 
 
 def _format_cell(results: Results, dataset: str, variant: str, key: RowKey, metric: str) -> str:
     cell = results.cell(dataset, variant, key, metric)
     if cell is None:
-        return "–"
+        return ""
     text = format_number(cell.mean, metric) if variant == "paper" else cell.text(metric)
     return f"≥ {text}" if metric == "rules" and results.stopped(dataset, variant, key) else text
+
+
+def _name_source(variant: str) -> str:
+    return VARIANT_LABELS[variant].removeprefix("ours, ")
 
 
 def _format_title(results: Results, dataset: str) -> str:
@@ -132,14 +156,7 @@ def format_text(results: Results, verdicts: Sequence[Verdict]) -> str:
     """Return tables and ``verdicts`` as text for a terminal."""
     lines = [f"Experiment {results.experiment.id}: {results.experiment.title}"]
     for dataset in results.datasets:
-        table = [list_headings(results), *format_rows(results, dataset)]
-        widths = [max(len(line[c]) for line in table) for c in range(len(table[0]))]
-        lines += ["", _format_title(results, dataset)]
-        for line in table:
-            cells = [
-                text.ljust(w) if c < 2 else text.rjust(w) for c, (text, w) in enumerate(zip(line, widths, strict=True))
-            ]
-            lines.append("  " + "  ".join(cells).rstrip())
+        lines += ["", _format_title(results, dataset), *_tabulate_rows(results, dataset).to_text()]
     lines += ["", "Claims (does it hold? paper's numbers / ours)"]
     lines += [
         f"  {v.held:<8}{v.dataset:<10}{VARIANT_LABELS[v.variant]:<16}{v.claim.text} [{v.numbers}"
@@ -154,47 +171,36 @@ def format_markdown(results: Results, verdicts: Sequence[Verdict]) -> str:
     lines = [f"# Experiment {results.experiment.id}: {results.experiment.title}", "", results.experiment.question, ""]
     for dataset in results.datasets:
         lines += [f"## {_format_title(results, dataset)}", ""]
-        beside = list(format_comparison(results, dataset))
-        if beside:
-            heads = list_comparison_headings(results)
-            lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-            lines += ["| " + " | ".join(line) + " |" for line in beside] + ["", "All rows and metrics:", ""]
-        heads = list_headings(results)
-        lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-        lines += ["| " + " | ".join(line) + " |" for line in format_rows(results, dataset)] + [""]
+        beside = _tabulate_comparison(results, dataset)
+        if beside.lines:
+            lines += [*beside.to_markdown(), "", "All rows and metrics:", ""]
+        lines += [*_tabulate_rows(results, dataset).to_markdown(), ""]
     if verdicts:
-        lines += ["## Claims", "", "| claim | data | source | holds | numbers | repeats |", "|---|---|---|---|---|---|"]
-        lines += [
-            f"| {v.claim.text} | {v.dataset} | {VARIANT_LABELS[v.variant]} | {v.held} | {v.numbers} | {v.share} |"
-            for v in verdicts
-        ]
+        judged = [[v.claim.text, v.dataset, VARIANT_LABELS[v.variant], v.held, v.numbers, v.share] for v in verdicts]
+        table = Table(("claim", "data", "source", "holds", "numbers", "repeats"), judged)
+        lines += ["## Claims", "", *table.to_markdown()]
     return "\n".join(lines) + "\n"
 
 
 def write_tables(results: Results, verdicts: Sequence[Verdict], folder: Path) -> None:
     """Write ``table.csv``, ``times.csv``, ``claims.csv`` and ``table.md`` to ``folder``."""
     heads = ["dataset", "row", results.experiment.at or "at", "metric", "paper"]
-    heads += [f"{variant}_{what}" for variant in VARIANTS[1:] for what in _NUMBERS]
+    heads += [f"{variant}_{what}" for variant in VARIANTS[1:] for what in ("mean", "sd", "repeats")]
     values: list[list[str]] = []
     times: list[list[str]] = []
     for line in results.lines():
         out = [line.dataset, line.row, _format_digits(line.at), line.metric, _format_digits(line.paper)]
-        for variant in VARIANTS[1:]:
-            cell = line.cells.get(variant)
-            out += (
-                ["", "", ""]
-                if cell is None
-                else [_format_digits(cell.mean), _format_digits(cell.deviation), str(len(cell.values))]
-            )
+        for cell in (line.cells.get(variant) for variant in VARIANTS[1:]):
+            numbers = ("", "", "")
+            if cell is not None:
+                numbers = (_format_digits(cell.mean), _format_digits(cell.deviation), str(len(cell.values)))
+            out += numbers
         (times if line.metric == "seconds" else values).append(out)
-    if values:
-        _write_csv(folder / "table.csv", heads, values)
-    if times:
-        _write_csv(folder / "times.csv", heads, times)
     judged = [[v.claim.id, v.claim.text, v.dataset, v.variant, v.held, v.numbers, v.share] for v in verdicts]
-    if judged:
-        heads = ["claim", "text", "dataset", "variant", "holds", "numbers", "repeats"]
-        _write_csv(folder / "claims.csv", heads, judged)
+    Table(heads, values).write_csv(folder / "table.csv")
+    Table(heads, times).write_csv(folder / "times.csv")
+    columns = ("claim", "text", "dataset", "variant", "holds", "numbers", "repeats")
+    Table(columns, judged).write_csv(folder / "claims.csv")
     with new_file(folder / "table.md") as draft:
         draft.write_text(format_markdown(results, verdicts), encoding="utf-8")
 
@@ -204,17 +210,6 @@ def _format_digits(value: float | None) -> str:
         return ""
     # Six digits are not enough for millions of rules, which are counted.
     return f"{value:.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
-
-
-def _write_csv(path: Path, heads: list[str], rows: list[list[str]]) -> None:
-    import polars as pl
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows(without_formulas(pl.DataFrame(rows, dict.fromkeys(heads, pl.String), orient="row")).rows())
-    with new_file(path) as draft:
-        draft.write_text(text.getvalue(), encoding="utf-8")
 
 
 GROUPS = {
@@ -267,8 +262,7 @@ def list_headlines(verdicts: Mapping[str, Sequence[Verdict]]) -> list[Headline]:
             if own:
                 held = {(v.variant, v.dataset): v.held for v in own}
                 found.append(Headline(experiment, own[0].claim.text, find_group(held), held))
-    order = list(GROUPS)
-    return sorted(found, key=lambda one: order.index(one.group))
+    return sorted(found, key=lambda one: list(GROUPS).index(one.group))
 
 
 def find_group(held: Mapping[tuple[str, str], str]) -> str:
@@ -302,6 +296,63 @@ def list_sources(headlines: Iterable[Headline]) -> list[str]:
     return [variant for variant in VARIANTS if variant in present]
 
 
+@dataclass(frozen=True)
+class _Reason:
+    """Why claims hold or not: a comparison of two rows that must come out the same way on every data set.
+
+    Args:
+        metric: The metric that is compared.
+        left: A variant and a row.
+        right: The variant and the row to compare with.
+        holds: Whether the comparison supports the reason.
+        text: The sentences, with ``{pairs}`` for the numbers, and ``{shares}`` for the shares of static consequents of
+            ``left``, most of which must be static then.
+    """
+
+    metric: str
+    left: tuple[str, str]
+    right: tuple[str, str]
+    holds: Callable[[float, float], bool]
+    text: str
+
+
+_REASONS = (
+    _Reason(
+        "zhang",
+        ("faithful", "Aerial w-s"),
+        ("faithful", "Aerial wo-s"),
+        lambda with_, without: with_ < without,
+        "Support and coverage of Aerial come from constants. As described, most of its rules with semantics have a "
+        "static property as their consequent: {shares}. Such a property never changes, so the rules have high support "
+        "and say nothing: mean Zhang {pairs} without semantics.",
+    ),
+    _Reason(
+        "support",
+        ("corrected", "FP-Growth w-s (ids dropped, no properties)"),
+        ("corrected", "FP-Growth w-s"),
+        lambda bare, full: bare > full,
+        "Support of FP-Growth comes from dropped sensor ids: “some sensor” is easier to satisfy than “this sensor”. "
+        "Items without any property have more support than items with them: {pairs}.",
+    ),
+    _Reason(
+        "rules",
+        ("corrected", "FP-Growth wo-s"),
+        ("corrected", "Aerial wo-s"),
+        lambda exhaustive, aerial: exhaustive < 2 * aerial,
+        "Aerial is concise beside exhaustive mining of another table. On the same table, at half of Aerial's mean "
+        "support, exhaustive mining has about as many rules: {pairs}.",
+    ),
+    _Reason(
+        "zhang",
+        ("lifted", "Aerial w-s"),
+        ("corrected", "Aerial w-s"),
+        lambda lifted, grounded: lifted > grounded,
+        "Rules about any sensor in a context need variables. Lifted rules have more association strength than grounded "
+        "ones: mean Zhang {pairs}.",
+    ),
+)
+
+
 def list_reasons(results: Mapping[str, Results]) -> list[str]:
     """Return why claims hold or not, as sentences with the numbers that show it.
 
@@ -311,118 +362,28 @@ def list_reasons(results: Mapping[str, Results]) -> list[str]:
     quality = results.get("1.1")
     if quality is None:
         return []
-    reasons = [_tell_constants(quality), _tell_ids(quality), _tell_same_table(quality), _tell_variables(quality)]
-    return [reason for reason in reasons if reason]
+
+    def means(source: tuple[str, str], metric: str) -> dict[str, float]:
+        cells = {name: quality.cell(name, source[0], (source[1], None), metric) for name in quality.datasets}
+        return {name: cell.mean for name, cell in cells.items() if cell is not None}
+
+    found = []
+    for reason in _REASONS:
+        left, right = means(reason.left, reason.metric), means(reason.right, reason.metric)
+        static = means(reason.left, "static_consequents")
+        supported = left.keys() == right.keys() and all(reason.holds(left[name], right[name]) for name in left)
+        if not left or not supported or ("{shares}" in reason.text and min(static.values(), default=0.0) <= 0.5):
+            continue
+        shares = ", ".join(f"{percent(share)} ({name_briefly(name)})" for name, share in static.items())
+        pairs = ", ".join(
+            f"{format_number(left[name], reason.metric)} against {format_number(right[name], reason.metric)} "
+            f"({name_briefly(name)})"
+            for name in left
+        )
+        found.append(reason.text.format(shares=shares, pairs=pairs))
+    return found
 
 
-def _means(results: Results, variant: str, row: str, metric: str) -> dict[str, float]:
-    """Return the means of a row by data set."""
-    cells = {dataset: results.cell(dataset, variant, (row, None), metric) for dataset in results.datasets}
-    return {dataset: cell.mean for dataset, cell in cells.items() if cell is not None}
-
-
-def _list_pairs(left: Mapping[str, float], right: Mapping[str, float], metric: str) -> str:
-    return ", ".join(
-        f"{format_number(left[name], metric)} against {format_number(right[name], metric)} ({name_briefly(name)})"
-        for name in left
-    )
-
-
-def _tell_constants(results: Results) -> str:
-    static = _means(results, "faithful", "Aerial w-s", "static_consequents")
-    zhang = _means(results, "faithful", "Aerial w-s", "zhang")
-    without = _means(results, "faithful", "Aerial wo-s", "zhang")
-    if not static or min(static.values()) <= 0.5 or not all(zhang[n] < without.get(n, 0.0) for n in zhang):
-        return ""
-    shares = ", ".join(f"{percent(share)} ({name_briefly(name)})" for name, share in static.items())
-    return (
-        "Support and coverage of Aerial come from constants. As described, most of its rules with semantics have a "
-        f"static property as their consequent: {shares}. Such a property never changes, so the rules have high support "
-        f"and say nothing: mean Zhang {_list_pairs(zhang, without, 'zhang')} without semantics."
-    )
-
-
-def _tell_ids(results: Results) -> str:
-    bare = _means(results, "corrected", "FP-Growth w-s (ids dropped, no properties)", "support")
-    full = _means(results, "corrected", "FP-Growth w-s", "support")
-    if not bare or bare.keys() != full.keys() or not all(bare[name] > full[name] for name in bare):
-        return ""
-    return (
-        "Support of FP-Growth comes from dropped sensor ids: “some sensor” is easier to satisfy than “this sensor”. "
-        f"Items without any property have more support than items with them: {_list_pairs(bare, full, 'support')}."
-    )
-
-
-def _tell_same_table(results: Results) -> str:
-    exhaustive = _means(results, "corrected", "FP-Growth wo-s", "rules")
-    aerial = _means(results, "corrected", "Aerial wo-s", "rules")
-    if not exhaustive or exhaustive.keys() != aerial.keys() or not all(aerial.values()):
-        return ""
-    if not all(exhaustive[name] < 2 * aerial[name] for name in exhaustive):
-        return ""
-    return (
-        "Aerial is concise beside exhaustive mining of another table. On the same table, at half of Aerial's mean "
-        f"support, exhaustive mining has about as many rules: {_list_pairs(exhaustive, aerial, 'rules')}."
-    )
-
-
-def _tell_variables(results: Results) -> str:
-    lifted = _means(results, "lifted", "Aerial w-s", "zhang")
-    grounded = _means(results, "corrected", "Aerial w-s", "zhang")
-    if not lifted or not all(lifted[name] > grounded.get(name, 1.0) for name in lifted):
-        return ""
-    return (
-        "Rules about any sensor in a context need variables. Lifted rules have more association strength than grounded "
-        f"ones: mean Zhang {_list_pairs(lifted, grounded, 'zhang')}."
-    )
-
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1d2329; --soft: #56616b; --line: #d9dee3; --back: #fff; --band: #f5f7f9;
-  --shade: #e4e8ec; --link: #0a5a8f; --yes: #1d6b36; --no: #b3261e; --part: #7d5700; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6eaee; --soft: #a3adb7; --line: #38414a; --back: #14181d;
-  --band: #1d232a; --shade: #2d353e; --link: #7cc0f0; --yes: #6fcf8a; --no: #ff8f85; --part: #e6b450; } }
-* { box-sizing: border-box; }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back); margin: 0 auto;
-  max-width: 78rem; padding: 1.2rem 1.5rem 3rem; overflow-wrap: anywhere; }
-a { color: var(--link); }
-h1 { font-size: 1.5rem; margin: 0 0 .2rem; } h3 { margin: 1.6rem 0 .4rem; font-size: 1rem; }
-h2 { margin-top: 2.8rem; border-top: 1px solid var(--line); padding-top: 1.2rem; font-size: 1.25rem; }
-.lead, .soft, figcaption { color: var(--soft); } .lead { margin: 0 0 .8rem; }
-table { border-collapse: collapse; font-size: .84rem; }
-th, td { padding: .2rem .5rem; text-align: right; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { color: var(--soft); font-weight: 600; } tr.paper td { background: var(--band); }
-td:first-child, th:first-child, .text { text-align: left; } tr.first td { border-top: 2px solid var(--line); }
-.numbers td + td { white-space: nowrap; overflow-wrap: normal; }
-.yes { color: var(--yes); font-weight: 600; } .no { color: var(--no); font-weight: 600; }
-.part { color: var(--part); font-weight: 600; }
-.overview { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 2rem; align-items: start; }
-.overview table { width: 100%; font-size: .82rem; } .overview th, .overview td { padding: .1rem .35rem; }
-.overview h2 { border: 0; margin: 0 0 .3rem; padding: 0; font-size: 1rem; } .overview li { margin-bottom: .45rem; }
-.overview ul { margin: 0; padding-left: 1.1rem; font-size: .84rem; line-height: 1.42; }
-.overview td + td { white-space: nowrap; letter-spacing: .25em; text-align: center; }
-.overview th + th { text-align: center; white-space: nowrap; } .overview p { font-size: .82rem; margin: .4rem 0 0; }
-.overview tr.group th { text-align: left; color: var(--ink); padding-top: .35rem; }
-nav { columns: 2 20rem; font-size: .9rem; margin-top: 1.2rem; } nav a { display: block; }
-figure { margin: 1.2rem 0; } figure .wide { overflow-x: auto; } figure svg { display: block; width: 100%;
-  min-width: 38rem; max-width: 54rem; height: auto; } figcaption { max-width: 54rem; font-size: .87rem; }
-summary { cursor: pointer; color: var(--link); margin: .5rem 0; }
-dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .1rem 1rem; font-size: .87rem; }
-dt { font-weight: 600; } dd { margin: 0; }
-@media (max-width: 62rem) {
-  .overview { grid-template-columns: minmax(0, 1fr); gap: 1rem; }
-  .stack, .stack tbody { display: block; } .stack tr:first-child { display: none; }
-  .stack tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
-  .stack td { display: flex; justify-content: space-between; gap: 1rem; border: 0 !important; padding: .05rem 0;
-    white-space: normal !important; text-align: right; }
-  .stack td:empty { display: none; } .stack td:first-child { font-weight: 600; }
-  .stack td::before { content: attr(data-label); color: var(--soft); font-weight: 400; text-align: left; }
-  .stack td[data-label=""]::before { content: none; }
-}
-@media (max-width: 40rem) {
-  body { padding: 1rem; } dl { grid-template-columns: minmax(0, 1fr); } dd { margin: 0 0 .4rem; }
-}
-"""
 _EXPLAINED = {
     "paper": "the published numbers.",
     "published": "as the released code of the paper does it, where that differs from the text.",
@@ -484,10 +445,11 @@ def write_page(
     for name, result in results.items():
         parts += _render_experiment(result, verdicts[name], write_figure(result, folder / name))
     parts += _render_settings(repeats)
+    style = (FOLDER / "page.css").read_text(encoding="utf-8")
     page = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>The paper's experiments, reproduced</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>The paper's experiments, reproduced</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(parts)
         + "\n</main>\n</body>\n</html>\n"
     )
@@ -557,10 +519,6 @@ def _render_mark(held: str | None, dataset: str) -> str:
     return f'<span class="{css}" role="img" aria-label="{label}" title="{label}">{mark}</span>'
 
 
-def _name_source(variant: str) -> str:
-    return VARIANT_LABELS[variant].removeprefix("ours, ")
-
-
 def _render_guide(results: Mapping[str, Results], repeats: Sequence[Repeat]) -> Iterable[str]:
     yield "<h2>Data, and how to read the tables</h2><dl>"
     for dataset in _list_datasets(results):
@@ -587,82 +545,51 @@ def _render_experiment(results: Results, verdicts: Sequence[Verdict], figure: tu
         listed = "".join(f"<li>{escape(statement)}</li>" for statement in experiment.statements)
         yield f"<p class='soft'>From the text of the paper:</p><ul>{listed}</ul>"
     for dataset in results.datasets:
-        lines = list(format_comparison(results, dataset))
-        if lines:
-            yield f"<h3>{escape(_name_dataset(results, dataset))}: the published numbers and ours</h3>"
-            yield from _render_table(list_comparison_headings(results), lines)
+        beside = _tabulate_comparison(results, dataset)
+        if beside.lines:
+            yield f"<h3>{escape(_format_title(results, dataset))}: the published numbers and ours</h3>"
+            yield beside.to_html()
     if figure is not None:
         mark = f"figure-{experiment.id.replace('.', '-')}"
         drawn, caption = figure
         yield (
             f'<figure><div class="wide" tabindex="0" role="group" aria-label="Figure of experiment {experiment.id}">'
             f"{_inline(drawn, mark)}</div><figcaption id='{mark}-caption'>{escape(caption)}"
-            f"{escape(_tell_claims(verdicts))}</figcaption></figure>"
+            f"{escape(_describe_claims(verdicts))}</figcaption></figure>"
         )
     if verdicts:
         yield "<h3>Claims</h3>"
-        yield from _render_verdicts(verdicts)
+        yield _tabulate_verdicts(verdicts).to_html(
+            "stack", lambda head, cell: _MARKS.get(cell, ("", "soft"))[1] if head == "holds" and cell else "text"
+        )
     for dataset in results.datasets:
-        lines = list(format_rows(results, dataset))
         is_open = " open" if figure is None else ""
-        yield f"<details{is_open}><summary>All numbers: {escape(_name_dataset(results, dataset))}</summary>"
-        yield from _render_table(list_headings(results), lines)
+        yield f"<details{is_open}><summary>All numbers: {escape(_format_title(results, dataset))}</summary>"
+        yield _tabulate_rows(results, dataset).to_html()
         yield "</details>"
 
 
-def _name_dataset(results: Results, dataset: str) -> str:
-    setup = find_dataset_setup(dataset)
-    count = results.repeats[dataset]
-    known = f" (the paper: {setup.published_as})" if setup.published_as else ""
-    return f"{setup.label}{known}, {count} repeat{'s' * (count != 1)}"
+def _tabulate_verdicts(verdicts: Sequence[Verdict]) -> Table:
+    lines, before = [], ""
+    for v in verdicts:
+        text = "" if v.claim.id == before else v.claim.text
+        lines.append([text, name_briefly(v.dataset), _name_source(v.variant), v.held, v.share, v.numbers])
+        before = v.claim.id
+    return Table(("claim", "data", "source", "holds", "repeats", "numbers"), lines)
 
 
-def _tell_claims(verdicts: Sequence[Verdict]) -> str:
+def _describe_claims(verdicts: Sequence[Verdict]) -> str:
     """Return what the figure shows of the main claims, as text."""
     parts = []
     for one in list_headlines({"": verdicts}):
-        told = []
+        texts = []
         for source in list_sources([one]):
             held = {name: verdict for (of, name), verdict in one.held.items() if of == source}
             listed = ", ".join(f"{verdict} ({name_briefly(name)})" for name, verdict in held.items())
             same = len(held) > 1 and len(set(held.values())) == 1
-            told.append(f"{_name_source(source)} {next(iter(held.values())) if same else listed}")
-        parts.append(f"{one.text.removesuffix('.')}: {'; '.join(told)}.")
+            texts.append(f"{_name_source(source)} {next(iter(held.values())) if same else listed}")
+        parts.append(f"{one.text.removesuffix('.')}: {'; '.join(texts)}.")
     return f" Seen here: {' '.join(parts)}" if parts else ""
-
-
-def _render_table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterable[str]:
-    top = "".join(f'<th scope="col">{escape(head)}</th>' if head else "<td></td>" for head in heads)
-    body = []
-    for line in lines:
-        classes = [*(["first"] if line[0] else []), *(["paper"] if VARIANT_LABELS["paper"] in line else [])]
-        cells = "".join(
-            f'<td data-label="{escape(head)}">{escape(cell)}</td>' for head, cell in zip(heads, line, strict=True)
-        )
-        body.append(f'<tr class="{" ".join(classes)}">{cells}</tr>')
-    yield f'<table class="numbers stack"><tr>{top}</tr>{"".join(body)}</table>'
-
-
-def _render_verdicts(verdicts: Sequence[Verdict]) -> Iterable[str]:
-    heads = ("claim", "data", "source", "holds", "repeats", "numbers")
-    top = "".join(f'<th scope="col" class="text">{head}</th>' for head in heads)
-    yield f'<table class="stack"><tr>{top}</tr>'
-    before = ""
-    for v in verdicts:
-        text = "" if v.claim.id == before else escape(v.claim.text)
-        first = ' class="first"' if text else ""
-        cells = (text, escape(name_briefly(v.dataset)), _name_source(v.variant), v.held, v.share, escape(v.numbers))
-        yield (
-            f"<tr{first}>"
-            + "".join(
-                f'<td class="{_MARKS.get(v.held, ("", "soft"))[1] if head == "holds" else "text"}" '
-                f'data-label="{"" if head == "claim" else head}">{cell}</td>'
-                for head, cell in zip(heads, cells, strict=True)
-            )
-            + "</tr>"
-        )
-        before = v.claim.id
-    yield "</table>"
 
 
 def _inline(drawn: str, mark: str) -> str:

@@ -24,11 +24,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from thence.lab.baselines.arm_ae import ARMAE
+from thence.lab.baselines.exhaustive import FPGrowth, HMine
+from thence.lab.baselines.narm import TSNARM, WholeRules
+from thence.lab.baselines.semrl import NaiveSemRL
 from thence.lab.experiments.files import Parameters
 from thence.lab.experiments.samples import Encoding, Sample
 from thence.language.items import Aspect
@@ -36,11 +40,8 @@ from thence.search.aerial.miner import Aerial
 from thence.search.aerial.settings import TrainingSettings
 from thence.search.exact.miner import Exact
 from thence.statements.rules.ruleset import Ending, RuleSet
-from thence.tables.transactions import TransactionTable
-
-if TYPE_CHECKING:
-    from thence.lab.baselines.narm import WholeRules
-    from thence.search.aerial.miner import Aerial
+from thence.tables.frames import raw_columns
+from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
     "AERIAL_STEPS",
@@ -73,6 +74,7 @@ GAPS = {"faithful": "zero", "corrected": "missing", "lifted": "missing"}
 """How missing values are read in each variant."""
 _MEASURES = ("support", "rule_coverage", "confidence", "zhang")
 
+T = TypeVar("T")
 Record = dict[str, Any]
 """The measurement of one rule set, as it is stored."""
 
@@ -100,9 +102,6 @@ def make_aerial(variant: str, p: Parameters, seed: int, **changes: Any) -> Aeria
         seed: Random seed.
         **changes: Settings of ``Aerial`` that override all others.
     """
-    from thence.search.aerial.miner import Aerial
-    from thence.search.aerial.settings import TrainingSettings
-
     chosen: dict[str, Any] = {"similarity": p.similarity, "max_antecedents": p.antecedents, "min_confidence": 0.0}
     if variant == "published":
         code = {"noise": p.noise, "learning_rate": p.learning_rate, "weight_decay": p.weight_decay}
@@ -157,15 +156,19 @@ def tally_exact(miner: Exact, table: TransactionTable, *, row: str, at: float, *
         capped |= piece.capped
     seconds = time.process_time() - begin
     values = {"rules": float(rules), "confidence": confidence / rules if rules else None}
-    known = {**facts, **({"stopped": f"stopped at {rules:,} rules"} if capped else {})}
-    return {"row": row, "variant": "corrected", "at": at, "values": values, "seconds": seconds, "facts": known}
+    stopped = f"stopped at {rules:,} rules" if capped else None
+    return _make_record(row, "corrected", values, seconds=seconds, at=at, **facts, stopped=stopped)
+
+
+def _timed(call: Callable[..., T], *given: Any) -> tuple[T, float]:
+    """Return what a function returns and the CPU seconds that it takes, which other processes hardly affect."""
+    begin = time.process_time()
+    return call(*given), time.process_time() - begin
 
 
 def mine_timed(miner: Any, table: Any) -> tuple[RuleSet, float]:
-    """Return the rules that ``miner`` finds in ``table`` and the CPU seconds, which other processes hardly affect."""
-    begin = time.process_time()
-    found: RuleSet = miner.mine(table)
-    return found, time.process_time() - begin
+    """Return the rules that ``miner`` finds in ``table`` and the CPU seconds."""
+    return _timed(miner.mine, table)
 
 
 def measure_rules(
@@ -191,8 +194,9 @@ def measure_rules(
             # The released code keeps rules that never apply, with confidence and Zhang 0.
             found = np.nan_to_num(found, nan=0.0)
         values[name] = _finite_or_none(found.mean()) if len(rules) else None
-    static = np.array([item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items], bool)
-    values["static_consequents"] = _finite_or_none(static[rules.consequents].mean()) if len(rules) else None
+    values["static_consequents"] = (
+        _finite_or_none(_find_static(rules.consequents, rules).mean()) if len(rules) else None
+    )
     return _make_record(row, variant, values, seconds=seconds, at=at, **facts)
 
 
@@ -264,31 +268,26 @@ def _finite_or_none(value: Any) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
 
+def _find_static(positions: npt.NDArray[Any], rules: RuleSet) -> npt.NDArray[np.bool_]:
+    """Return which items, given by their positions in ``rules``, are static properties; -1 is no item."""
+    static = [item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items]
+    return np.array([*static, False], bool)[positions]
+
+
 def drop_static_antecedents(rules: RuleSet) -> RuleSet:
     """Return the ``rules`` whose antecedent consists of readings only."""
-    if len(rules) == 0:
-        return rules
-    # The last entry is for places that are not used, which are -1.
-    static = np.array([*(item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items), False], bool)
-    return rules.take(np.flatnonzero(~static[rules.antecedents].any(axis=1)))
+    return rules.take(np.flatnonzero(~_find_static(rules.antecedents, rules).any(axis=1))) if len(rules) else rules
 
 
 def drop_static_consequents(rules: RuleSet) -> RuleSet:
     """Return the ``rules`` whose consequent is a reading, not a static property."""
-    static = np.array([item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items], bool)
-    return rules.take(np.flatnonzero(~static[rules.consequents])) if len(rules) else rules
+    return rules.take(np.flatnonzero(~_find_static(rules.consequents, rules))) if len(rules) else rules
 
 
 @cache
 def warm_up() -> None:
     """Import and compile everything once per process, so that the first timed run does not include it."""
     import polars as pl
-
-    from thence.lab.baselines.exhaustive import FPGrowth
-    from thence.lab.baselines.narm import TSNARM
-    from thence.search.aerial.miner import Aerial
-    from thence.tables.frames import raw_columns
-    from thence.tables.transactions import FeatureTable, TransactionTable
 
     values = [float(i % 6) for i in range(120)]
     frame = pl.DataFrame({"a": values, "b": [2 * x for x in values], "c": [str(x) for x in values]})
@@ -509,10 +508,9 @@ def mine_lifted(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Ite
     notify("Aerial, lifted")
     table = sample.table("lifted")
     learner = make_aerial("lifted", p, seed)
-    begin = time.process_time()
-    model = learner.train(table)
-    rules = learner.extract(model, table)
-    yield measure_rules("Aerial w-s", "lifted", rules, seconds=time.process_time() - begin)
+    model, training = _timed(learner.train, table)
+    rules, extraction = _timed(learner.extract, model, table)
+    yield measure_rules("Aerial w-s", "lifted", rules, seconds=training + extraction)
     threshold = derive_min_support(rules, p)
     rules, seconds = mine_timed(make_exact(p, threshold), table)
     yield measure_rules("FP-Growth w-s", "lifted", rules, min_support=threshold, **_limit_facts(rules))
@@ -528,9 +526,6 @@ def _extract_at_similarities(learner: Any, model: Any, table: Any, p: Parameters
 
 def _mine_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
     """Mine with FP-Growth and H-Mine of mlxtend as the released code does, on its tables and at its minimum support."""
-    from thence.lab.baselines.exhaustive import FPGrowth
-    from thence.lab.baselines.semrl import NaiveSemRL
-
     limits: dict[str, Any] = {"min_support": p.released_min_support, "min_confidence": p.min_confidence}
     limits["max_antecedents"] = p.antecedents
     facts = {"min_support": p.released_min_support}
@@ -545,9 +540,6 @@ def _mine_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str
 
 def _mine_faithful(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
     """Mine with the FP-Growth of mlxtend without semantics, and with Naive SemRL in its published encoding."""
-    from thence.lab.baselines.exhaustive import FPGrowth
-    from thence.lab.baselines.semrl import NaiveSemRL
-
     limits: dict[str, Any] = {"min_confidence": p.min_confidence, "max_antecedents": p.antecedents}
     without, with_ = least["wo-s"], max(least["w-s"], p.least_published_support)
     rules, seconds = mine_timed(FPGrowth(min_support=without, **limits), sample.table("none", gaps="zero"))
@@ -586,15 +578,11 @@ def _limit_facts(rules: RuleSet) -> dict[str, Any]:
 
 def run_optimisers(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine with every optimiser of TS-NARM at the full number of evaluations, as described and as released."""
-    from thence.lab.baselines.narm import TSNARM
-
     table = sample.feature_table(encoding=Encoding())
     for algorithm in p.algorithms:
         notify(f"{OPTIMISERS[algorithm]}, released code")
         miner = TSNARM.published(algorithm, evaluations=p.evaluations, seed=seed)
-        begin = time.process_time()
-        found = miner.search(table)
-        seconds = time.process_time() - begin
+        found, seconds = _timed(miner.search, table)
         yield measure_whole_rules(OPTIMISERS[algorithm], found, seconds=seconds, evaluations=p.evaluations)
     yield from _optimise(sample, p, seed, notify, (p.evaluations,), show_at=False)
 
@@ -607,8 +595,6 @@ def sweep_evaluations(sample: Sample, p: Parameters, seed: int, notify: Notify) 
 def _optimise(
     sample: Sample, p: Parameters, seed: int, notify: Notify, numbers: tuple[int, ...], *, show_at: bool
 ) -> Iterator[Record]:
-    from thence.lab.baselines.narm import TSNARM
-
     table = sample.feature_table()
     for number in numbers:
         for algorithm in p.algorithms:
@@ -645,8 +631,6 @@ def sweep_similarity(sample: Sample, p: Parameters, seed: int, notify: Notify) -
 
 def sweep_exhaustive(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine the existential table exhaustively, varying antecedents and minimum support."""
-    from thence.lab.baselines.exhaustive import FPGrowth, HMine
-
     table = sample.table("existential")
     sweeps = [
         ("antecedents", [(float(n), n, p.sweep_antecedents_min_support) for n in p.sweep_antecedents]),
@@ -683,8 +667,6 @@ def sweep_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> It
 
 def run_arm_ae(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine with ARM-AE, with as many rules per consequent as Aerial finds per feature."""
-    from thence.lab.baselines.arm_ae import ARMAE
-
     notify("ARM-AE, released code")
     rules, seconds = mine_timed(ARMAE.published(seed=seed), sample.published_table("none"))
     yield measure_as_arm_ae("ARM-AE", rules, seconds=seconds, rules_per_consequent=2)
@@ -722,17 +704,14 @@ def ablate_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> I
 
 def ablate_others(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Go from the released LSHADE and ARM-AE to the paper's text, one setting at a time."""
-    from thence.lab.baselines.narm import TSNARM
-
     chosen: dict[str, Any] = {}
     rounded, plain = sample.feature_table(encoding=Encoding()), sample.feature_table()
     for number, (name, changes) in enumerate([*NARM_STEPS.items(), ("means not rounded (faithful)", {})]):
         notify(f"LSHADE, {name}")
         chosen |= changes
         optimiser = replace(TSNARM.published("lshade", evaluations=p.ablation_evaluations, seed=seed), **chosen)
-        begin = time.process_time()
-        found = optimiser.search(rounded if number < len(NARM_STEPS) else plain)
-        yield measure_whole_rules(f"LSHADE {number}: {name}", found, seconds=time.process_time() - begin)
+        found, seconds = _timed(optimiser.search, rounded if number < len(NARM_STEPS) else plain)
+        yield measure_whole_rules(f"LSHADE {number}: {name}", found, seconds=seconds)
     for number, (name, miner, table) in enumerate(list_arm_ae(sample, seed)):
         notify(f"ARM-AE, {name}")
         rules, seconds = mine_timed(miner, table)
@@ -748,19 +727,9 @@ def measure_complexity(sample: Sample, p: Parameters, seed: int, notify: Notify)
         part = replace(sample, sensors=sample.sensors[:number])
         table = part.table("none", gaps="zero")
         for variant in ("faithful", "corrected"):
-            learner = make_aerial(variant, p, seed)
-            begin = time.process_time()
-            learner.train(table)
-            seconds = time.process_time() - begin
-            values = {"features": float(table.n_features)}
-            yield {
-                "row": "Aerial's training by sensors",
-                "variant": variant,
-                "at": float(number),
-                "values": {},
-                "seconds": seconds,
-                "facts": values,
-            }
+            _, seconds = _timed(make_aerial(variant, p, seed).train, table)
+            facts = {"features": float(table.n_features)}
+            yield _make_record("Aerial's training by sensors", variant, {}, seconds=seconds, at=float(number), **facts)
     few = replace(sample, sensors=sample.sensors[: p.sensors])
     table = few.table("none")
     for least in p.sweep_min_supports:

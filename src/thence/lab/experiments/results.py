@@ -16,7 +16,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean, linear_regression, stdev
 from typing import Any
+
+import numpy as np
 
 from thence._base.atomic import new_file
 from thence._base.integrity.checksums import CHECKSUM, read_sealed, seal
@@ -186,15 +189,12 @@ class Cell:
     @property
     def mean(self) -> float:
         """The mean over the repeats."""
-        return math.fsum(self.values.values()) / len(self.values)
+        return fmean(self.values.values())
 
     @property
     def deviation(self) -> float | None:
         """The sample standard deviation over the repeats; ``None`` for a single repeat."""
-        if len(self.values) < 2:
-            return None
-        mean = self.mean
-        return math.sqrt(math.fsum((v - mean) ** 2 for v in self.values.values()) / (len(self.values) - 1))
+        return None if len(self.values) < 2 else stdev(self.values.values(), self.mean)
 
     def quantile(self, share: float) -> float:
         """Return a quantile over the repeats, interpolated between neighbouring values.
@@ -206,11 +206,7 @@ class Cell:
             >>> Cell({0: 1.0, 1: 2.0, 2: 4.0}).quantile(0.75)
             3.0
         """
-        ordered = sorted(self.values.values())
-        place = share * (len(ordered) - 1)
-        below = math.floor(place)
-        above = min(below + 1, len(ordered) - 1)
-        return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+        return float(np.quantile(list(self.values.values()), share))
 
     def text(self, metric: str) -> str:
         """Return mean ± standard deviation as text, in the format of ``metric``."""
@@ -601,10 +597,7 @@ def _check_curve(claim: Claim, points: Sequence[tuple[float, float]]) -> tuple[s
 
 def _fit_exponent(points: Sequence[tuple[float, float]]) -> float:
     """Return the slope of a straight line through the logarithms, by least squares."""
-    x, y = [math.log(at) for at, _ in points], [math.log(value) for _, value in points]
-    mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
-    across = math.fsum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
-    return across / math.fsum((a - mean_x) ** 2 for a in x)
+    return linear_regression([math.log(at) for at, _ in points], [math.log(value) for _, value in points]).slope
 
 
 def _words(held: Iterable[bool]) -> list[str]:

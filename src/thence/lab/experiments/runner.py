@@ -29,10 +29,12 @@ from thence.lab.experiments.files import (
     read_setup,
     select_parameters,
 )
-from thence.lab.experiments.procedures import PROCEDURES
+from thence.lab.experiments.page import format_text, write_page, write_tables
+from thence.lab.experiments.procedures import PROCEDURES, warm_up
 from thence.lab.experiments.results import Repeat, Results, Store, Verdict, check_claims, summarise
 from thence.lab.experiments.samples import identify_data, load_data
 from thence.runs.provenance import environment
+from thence.search.torch_runtime import one_thread
 
 __all__ = ["Reproduction", "Task", "report", "reproduce"]
 
@@ -102,8 +104,6 @@ class Reproduction:
     page: Path
 
     def __str__(self) -> str:
-        from thence.lab.experiments.page import format_text
-
         parts = [format_text(results, self.verdicts[name]) for name, results in self.results.items()]
         return "\n\n".join([*parts, f"tables, figures and HTML page: {self.folder}"])
 
@@ -135,8 +135,7 @@ def reproduce(
         out: The folder for repeats, tables, figures and the HTML page.
         jobs: Number of processes of this machine; only times depend on it.
         executor: Where repeats run: ``"local"``, ``"ray"``, or an executor of ``thence._base.cluster``. All machines
-        need the
-            data sets; results are stored here.
+            need the data sets; results are stored here.
         address: The address of the Ray cluster, such as ``"10.0.0.4:6379"``.
         seed: Random seed.
         parameters: Parameters that override those of the experiment files, such as ``{"evaluations": 30_000}``.
@@ -159,11 +158,7 @@ def reproduce(
     """
     chosen = _list_experiments(experiment)
     # Check for missing packages first: the experiments may take hours.
-    for module, extra in (
-        ("matplotlib", "plots"),
-        ("mlxtend", "baselines"),
-        ("niapy", "baselines"),
-    ):
+    for module, extra in (("matplotlib", "plots"), ("mlxtend", "baselines"), ("niapy", "baselines")):
         require(module, extra=extra)
     require_integer("repeats", repeats)
     require_integer("jobs", jobs)
@@ -218,10 +213,9 @@ def report(
         (one, tuple(name for name in names if any((procedure, name) in stored for procedure in one.work)))
         for one, names in plan
     ]
-    with show_progress(progress) as progress_callback:
-        return _write_results(
-            [(one, names) for one, names in available if names], found, store, quick=quick, progress=progress_callback
-        )
+    kept = [(one, names) for one, names in available if names]
+    with show_progress(progress) as shown:
+        return _write_results(kept, found, store, quick=quick, progress=shown)
 
 
 def _list_experiments(wanted: str | Sequence[str]) -> list[Experiment]:
@@ -278,9 +272,6 @@ def _load_repeat(store: Store, task: Task) -> Repeat | None:
 
 def run_task(task: Task, notify: Callable[[str], None] = lambda note: None) -> Repeat:
     """Run one repeat; ``notify`` receives notes about the progress."""
-    from thence.lab.experiments.procedures import warm_up
-    from thence.search.torch_runtime import one_thread
-
     with one_thread():
         warm_up()
         data = load_data(task.dataset, task.quick, task.data)
@@ -339,14 +330,9 @@ def _format_time_left(begin: float, done: int, total: int) -> str:
     if done == 0 or done == total:
         return ""
     seconds = (time.monotonic() - begin) / done * (total - done)
-    text = (
-        f"{seconds / 3600:.1f} h"
-        if seconds >= 5400
-        else f"{seconds / 60:.0f} min"
-        if seconds >= 90
-        else f"{seconds:.0f} s"
-    )
-    return f", about {text} left"
+    if seconds >= 5400:
+        return f", about {seconds / 3600:.1f} h left"
+    return f", about {seconds / 60:.0f} min left" if seconds >= 90 else f", about {seconds:.0f} s left"
 
 
 @contextmanager
@@ -357,11 +343,9 @@ def _single_threaded() -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in _THREADS:
+            os.environ.pop(name, None)
+        os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 def _write_results(
@@ -372,8 +356,6 @@ def _write_results(
     quick: bool,
     progress: Progress,
 ) -> Reproduction:
-    from thence.lab.experiments.page import write_page, write_tables
-
     results: dict[str, Results] = {}
     for experiment, datasets in plan:
         own = [r for r in repeats if r.work in experiment.work and r.dataset in datasets]

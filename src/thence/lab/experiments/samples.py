@@ -4,8 +4,7 @@ Sensors are sampled as the paper does it: from a random sensor, the sensors near
 are enough. The paper leaves two points open: here the sensors at the same distance are taken in random order, and if
 the component of the graph has too few sensors, the walk continues from another random sensor.
 
-Tables as the released code of the paper makes them, for the variant *published*, differ from ours in five points, and
-each is a field of ``Encoding``:
+Tables as the released code of the paper makes them, for the variant *published*, differ from ours in these points:
 
 - window means are rounded to integers, and an empty window is 0;
 - edge k of n bins is the sorted value at the fractional index k · N / n, interpolated. Bins are closed at both ends,
@@ -303,34 +302,19 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """How a table is made, in the points in which the released code differs from ours; the defaults are the code's.
+    """How readings are put into a table of the released code; the defaults are the code's.
 
     Args:
         rounding: ``"integer"`` rounds window means to integers, ``"none"`` does not.
         gaps: ``"zero"`` replaces missing values by 0, ``"missing"`` keeps them missing.
-        bins: ``"closed"`` for the bins of the code, ``"half-open"`` for ours.
-        properties: ``"sensor"`` repeats the properties of a node for each of its sensors, with its type and with bins
-            over the whole graph; ``"node"`` has them once, with bins over the sample and without the type.
 
     Examples:
-        >>> Encoding(rounding="none").bins
-        'closed'
+        >>> Encoding(rounding="none").gaps
+        'zero'
     """
 
     rounding: Literal["integer", "none"] = "integer"
     gaps: Literal["zero", "missing"] = "zero"
-    bins: Literal["closed", "half-open"] = "closed"
-    properties: Literal["sensor", "node"] = "sensor"
-
-    def __post_init__(self) -> None:
-        for name, known in (
-            ("rounding", ("integer", "none")),
-            ("gaps", ("zero", "missing")),
-            ("bins", ("closed", "half-open")),
-            ("properties", ("sensor", "node")),
-        ):
-            if getattr(self, name) not in known:
-                raise ConfigError(f"{name} must be '{known[0]}' or '{known[1]}', got {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True, eq=False)
