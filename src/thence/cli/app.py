@@ -18,7 +18,6 @@ from thence.cli import datasets
 from thence.cli.apply import apply
 from thence.cli.check import check
 from thence.cli.compare import compare
-from thence.cli.demo import demo
 from thence.cli.detect import detect
 from thence.cli.explore import explore
 from thence.cli.export import export
@@ -26,7 +25,7 @@ from thence.cli.generalise import generalise
 from thence.cli.hints import command_hint
 from thence.cli.import_data import import_data
 from thence.cli.job import JobCommand
-from thence.cli.mine import mine
+from thence.cli.mine import demo, mine
 from thence.cli.monitor import monitor
 from thence.cli.report import report
 from thence.cli.reproduce import reproduce

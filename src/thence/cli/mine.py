@@ -1,22 +1,23 @@
-"""``thence mine``: run a configuration, and print a summary of the run and its best rules."""
+"""``thence mine`` and ``thence demo``: run a configuration, and print a summary of the run and its best rules."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from thence._base.display.percent import percent
 from thence.cli.check import refuse_breaches
-from thence.cli.desktop import page_address
 from thence.cli.job import Strict, default_folder, with_table
 from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import (
     console,
     facts_table,
     number_notes,
+    open_on_desktop,
+    page_address,
     print_error,
     print_json,
     print_logic,
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from thence._base.progress import Progress
     from thence.runs.run import Run
 
-__all__ = ["mine", "require_report", "summary_lines", "write_report"]
+__all__ = ["demo", "mine", "summary_lines"]
 
-_SHOWN = 20
+_SHOWN, _SHOWN_BY_DEMO = 20, 10
 
 
 @with_table(reads="job")
@@ -44,7 +45,7 @@ def mine(source: Config, strict: Strict = False, as_json: AsJson = False, quiet:
         source = replace(source, output=replace(source.output, path=str(default_folder(source))))
     with progress_bars(quiet=quiet or as_json) as progress:
         run = run_config(source, progress=progress, check=refuse_breaches if strict else None)
-        run, page = write_report(run, progress=progress)
+        run, page = _write_report(run, progress=progress)
     if as_json:
         print_json({"path": str(run.path), "report": None if page is None else str(page), **run.summary})
     elif not quiet:
@@ -52,10 +53,48 @@ def mine(source: Config, strict: Strict = False, as_json: AsJson = False, quiet:
     if run.interrupted:
         print_error(f"thence: {summary_lines(run)['state']}")
         raise typer.Exit(130)
-    require_report(run, page)
+    _require_report(run, page)
 
 
-def write_report(run: Run, *, progress: Progress) -> tuple[Run, Path | None]:
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder to write (default: runs/demo, which is replaced if it exists).")
+    ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the report in the browser, if there is a desktop.")
+    ] = True,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Mine a simulated water network, print the ten best rules in plain English, and open the report."""
+    from thence.runs.configuration import Config
+    from thence.runs.pipeline import run_config
+
+    target = out or Path("runs") / "demo"
+    output = {"also": ["rules.md"], "path": str(target), "force": out is None}
+    config = Config.from_mapping({"input": {"dataset": "net3"}, "output": output})
+    say("Simulating the water network Net3, 28 days, and mining rules …", quiet=quiet or as_json)
+    with progress_bars(quiet=quiet or as_json) as progress:
+        run = run_config(config, progress=progress)
+        run, page = _write_report(run, progress=progress)
+    if as_json:
+        best = run.rules.top(_SHOWN_BY_DEMO)
+        found = {"path": str(run.path), "report": None if page is None else str(page), "summary": run.summary}
+        print_json({**found, "rules": [rule.english for rule in best]})
+    elif not quiet:
+        screen = console()
+        screen.print(facts_table(summary_lines(run)))
+        print_logic(screen, run)
+        print_rules(screen, run.rules, most=_SHOWN_BY_DEMO)
+        say(f"\nThe run is in {run.path}. To see all its rules, run: thence show {target}")
+        if page is not None:
+            say(f"Report: {page_address(page)}")
+            if open_page:
+                open_on_desktop(page)
+    _require_report(run, page)
+
+
+def _write_report(run: Run, *, progress: Progress) -> tuple[Run, Path | None]:
     """Write the report of a run into its folder, and return the run and the page.
 
     Args:
@@ -72,12 +111,12 @@ def write_report(run: Run, *, progress: Progress) -> tuple[Run, Path | None]:
     return run, page if page is not None and page.is_file() else None
 
 
-def require_report(run: Run, page: Path | None) -> None:
+def _require_report(run: Run, page: Path | None) -> None:
     """Exit with 1, or 130 after Ctrl-C, if the run wants a report that could not be written; the message says why.
 
     Args:
-        run: The run, as ``write_report`` returns it.
-        page: The page, as ``write_report`` returns it.
+        run: The run, as ``_write_report`` returns it.
+        page: The page, as ``_write_report`` returns it.
     """
     if page is not None or run.path is None or not run.config.output.report:
         return

@@ -6,6 +6,7 @@ import hashlib
 import os
 import signal
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,139 +29,85 @@ if TYPE_CHECKING:
 
 __all__ = ["monitor"]
 
-_SOURCE, _SYSTEM, _TEST, _ALERTS, _STATE = "Source", "System", "Decisions", "Alerts", "State"
+
+def _option(panel: str, help: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
-@with_table("graph", "binding", "ontology", "read_sensors", reads="nothing", panel=_SYSTEM)
+_source, _system, _decision, _alerting, _state = (
+    partial(_option, panel) for panel in ("Source", "System", "Decisions", "Alerts", "State")
+)
+
+
+@with_table("graph", "binding", "ontology", "read_sensors", reads="nothing", panel="System")
 def monitor(
     run: RunFolder,
     settings: dict[str, Any],
     file: Annotated[
-        list[str] | None,
-        typer.Option(help="Readings of files, in the order of their times; may be repeated.", rich_help_panel=_SOURCE),
+        list[str] | None, _source("Readings of files, in the order of their times; may be repeated.")
     ] = None,
-    speed: Annotated[
-        str,
-        typer.Option(help="Speed of a file: 'max', or a multiple of real time such as 60x.", rich_help_panel=_SOURCE),
-    ] = "max",
+    speed: Annotated[str, _source("Speed of a file: 'max', or a multiple of real time such as 60x.")] = "max",
     mqtt: Annotated[
         str | None,
-        typer.Option(
-            help="Readings of an MQTT broker: host or host:port. THENCE_MQTT_USERNAME and THENCE_MQTT_PASSWORD log in.",
-            rich_help_panel=_SOURCE,
-        ),
+        _source("Readings of an MQTT broker: host or host:port. THENCE_MQTT_USERNAME and THENCE_MQTT_PASSWORD log in."),
     ] = None,
-    topic: Annotated[
-        str, typer.Option(help="Topics to subscribe to, such as site/+/+.", rich_help_panel=_SOURCE)
-    ] = "#",
-    topic_sensor: Annotated[
-        str,
-        typer.Option(
-            help="How topics name sensors: '{2}.{3}' (default: by what is known).",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = "",
-    sensor_key: Annotated[
-        str, typer.Option(help="Key of the sensor in JSON messages.", rich_help_panel=_SOURCE)
-    ] = "sensor",
-    time_key: Annotated[str, typer.Option(help="Key of the time in JSON messages.", rich_help_panel=_SOURCE)] = "time",
-    value_key: Annotated[
-        str, typer.Option(help="Key of the value in JSON messages.", rich_help_panel=_SOURCE)
-    ] = "value",
-    client_id: Annotated[
-        str | None, typer.Option(help="Name of the MQTT session (default: made from --state).", rich_help_panel=_SOURCE)
-    ] = None,
-    tls: Annotated[
-        bool, typer.Option("--tls", help="Encrypt the connection to the broker.", rich_help_panel=_SOURCE)
-    ] = False,
+    topic: Annotated[str, _source("Topics to subscribe to, such as site/+/+.")] = "#",
+    topic_sensor: Annotated[str, _source("How topics name sensors: '{2}.{3}' (default: by what is known).")] = "",
+    sensor_key: Annotated[str, _source("Key of the sensor in JSON messages.")] = "sensor",
+    time_key: Annotated[str, _source("Key of the time in JSON messages.")] = "time",
+    value_key: Annotated[str, _source("Key of the value in JSON messages.")] = "value",
+    client_id: Annotated[str | None, _source("Name of the MQTT session (default: made from --state).")] = None,
+    tls: Annotated[bool, _source("Encrypt the connection to the broker.", "--tls")] = False,
     postgres: Annotated[
         str | None,
-        typer.Option(
-            help="Readings of a PostgreSQL database: its URL, or 'env' for the variable THENCE_POSTGRES_URL.",
-            rich_help_panel=_SOURCE,
-        ),
+        _source("Readings of a PostgreSQL database: its URL, or 'env' for the variable THENCE_POSTGRES_URL."),
     ] = None,
-    table: Annotated[str, typer.Option(help="Table of the database.", rich_help_panel=_SOURCE)] = "readings",
-    time_column: Annotated[str, typer.Option(help="Column of the times.", rich_help_panel=_SOURCE)] = "time",
-    sensor_column: Annotated[str, typer.Option(help="Column of the sensors.", rich_help_panel=_SOURCE)] = "sensor",
-    value_column: Annotated[str, typer.Option(help="Column of the values.", rich_help_panel=_SOURCE)] = "value",
-    poll: Annotated[str, typer.Option(help="Time between two looks at the table.", rich_help_panel=_SOURCE)] = "5s",
-    since: Annotated[
-        str | None, typer.Option(help="Rows of the table before this time are not read.", rich_help_panel=_SOURCE)
-    ] = None,
+    table: Annotated[str, _source("Table of the database.")] = "readings",
+    time_column: Annotated[str, _source("Column of the times.")] = "time",
+    sensor_column: Annotated[str, _source("Column of the sensors.")] = "sensor",
+    value_column: Annotated[str, _source("Column of the values.")] = "value",
+    poll: Annotated[str, _source("Time between two looks at the table.")] = "5s",
+    since: Annotated[str | None, _source("Rows of the table before this time are not read.")] = None,
     max_ahead: Annotated[
-        str,
-        typer.Option(
-            help="Live readings later than now by more are rejected; 'none' for no limit.", rich_help_panel=_SOURCE
-        ),
+        str, _source("Live readings later than now by more are rejected; 'none' for no limit.")
     ] = "5min",
     sensors: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Readings that name the sensors (default: those of --file, or those mined); may be repeated.",
-            rich_help_panel=_SYSTEM,
-        ),
+        _system("Readings that name the sensors (default: those of --file, or those mined); may be repeated."),
     ] = None,
     reference: Annotated[
         bool,
-        typer.Option(
+        _system(
+            "The readings of --sensors are of a normal period: fit bins of sensors that the run has not seen.",
             "--reference",
-            help="The readings of --sensors are of a normal period: fit bins of sensors that the run has not seen.",
-            rich_help_panel=_SYSTEM,
         ),
     ] = False,
     lateness: Annotated[
         str | None,
-        typer.Option(
-            help="How much later than the end of a window its readings may come (default: 1 minute, or a window if "
-            "that is shorter; 0s for files).",
-            rich_help_panel=_TEST,
+        _decision(
+            "How much later than the end of a window its readings may come (default: 1 minute, or a window if that is "
+            "shorter; 0s for files)."
         ),
     ] = None,
-    block: Annotated[
-        str, typer.Option(help="Violations within a block are one observation of the test.", rich_help_panel=_TEST)
-    ] = "1d",
+    block: Annotated[str, _decision("Violations within a block are one observation of the test.")] = "1d",
     false_alarm: Annotated[
-        float,
-        typer.Option(help="Probability that any rule that still holds is ever called drifted.", rich_help_panel=_TEST),
+        float, _decision("Probability that any rule that still holds is ever called drifted.")
     ] = 0.01,
-    tolerance: Annotated[
-        float, typer.Option(help="How much lower the confidence may be before it matters.", rich_help_panel=_TEST)
-    ] = 0.05,
+    tolerance: Annotated[float, _decision("How much lower the confidence may be before it matters.")] = 0.05,
     violations: Annotated[
-        bool,
-        typer.Option("--violations", help="Also tell each time a rule begins to be violated.", rich_help_panel=_ALERTS),
+        bool, _alerting("Also report each time a rule begins to be violated.", "--violations")
     ] = False,
-    alerts: Annotated[
-        Path | None, typer.Option(help="File for alerts, each exactly once.", rich_help_panel=_ALERTS)
-    ] = None,
-    alert_mqtt: Annotated[
-        str | None,
-        typer.Option(help="Topic for alerts, at the broker of --mqtt or --alert-broker.", rich_help_panel=_ALERTS),
-    ] = None,
-    alert_broker: Annotated[
-        str | None, typer.Option(help="Broker for alerts, if not that of --mqtt.", rich_help_panel=_ALERTS)
-    ] = None,
-    webhook: Annotated[str | None, typer.Option(help="URL to post alerts to.", rich_help_panel=_ALERTS)] = None,
-    health: Annotated[
-        Path | None,
-        typer.Option(help="File for the health of all rules: .parquet, .csv or .json.", rich_help_panel=_ALERTS),
-    ] = None,
-    metrics_port: Annotated[
-        int | None, typer.Option(help="Port for metrics in the format of Prometheus.", rich_help_panel=_ALERTS)
-    ] = None,
-    metrics_host: Annotated[str, typer.Option(help="Address for metrics.", rich_help_panel=_ALERTS)] = "127.0.0.1",
-    state: Annotated[
-        Path | None, typer.Option(help="Folder for the state, so that a restart goes on.", rich_help_panel=_STATE)
-    ] = None,
-    save_every: Annotated[
-        int, typer.Option(min=1, help="Number of windows after which the state is saved.", rich_help_panel=_STATE)
-    ] = 100,
+    alerts: Annotated[Path | None, _alerting("File for alerts, each exactly once.")] = None,
+    alert_mqtt: Annotated[str | None, _alerting("Topic for alerts, at the broker of --mqtt or --alert-broker.")] = None,
+    alert_broker: Annotated[str | None, _alerting("Broker for alerts, if not that of --mqtt.")] = None,
+    webhook: Annotated[str | None, _alerting("URL to post alerts to.")] = None,
+    health: Annotated[Path | None, _alerting("File for the health of all rules: .parquet, .csv or .json.")] = None,
+    metrics_port: Annotated[int | None, _alerting("Port for metrics in the format of Prometheus.")] = None,
+    metrics_host: Annotated[str, _alerting("Address for metrics.")] = "127.0.0.1",
+    state: Annotated[Path | None, _state("Folder for the state, so that a restart goes on.")] = None,
+    save_every: Annotated[int, _state("Number of windows after which the state is saved.", min=1)] = 100,
     detector: Annotated[
-        Path | None,
-        typer.Option(
-            help="A detector that 'thence detect --save' wrote, whose alarms are told too.", rich_help_panel=_TEST
-        ),
+        Path | None, _decision("A detector that 'thence detect --save' wrote, whose alarms are reported too.")
     ] = None,
     reviewed: Reviewed = "not-rejected",
     quiet: Quiet = False,
@@ -184,7 +131,7 @@ def monitor(
     )
     if reference and not sensors:
         raise ConfigError("--reference is about the readings of --sensors, which is not given")
-    tell = _teller(quiet=quiet)
+    log = _make_logger(quiet=quiet)
     ahead = None if max_ahead == "none" else _microseconds(max_ahead)
     login = {
         "username": os.environ.get("THENCE_MQTT_USERNAME", ""),
@@ -195,18 +142,18 @@ def monitor(
         system = _load(loaded, sensors or file, settings)
         watch = Monitor(loaded, system, decisions, detector=_load_detector(detector), reviewed=reviewed)
         readings = _load(loaded, file, settings) if file and sensors else system
-        # From here on, which the first line tells, a request to end is one to save the state and end well.
+        # From here on, which the first line says, a request to end is one to save the state and end well.
         stop = _stop_on_signals(stack)
-        _tell_start(watch, tell)
+        _log_start(watch, log)
         store = None if state is None else stack.enter_context(Store(state.absolute()))
-        outlets = _open_outlets(alerts, alert_mqtt, _broker(alert_broker or mqtt, login), webhook, tell)
+        outlets = _open_outlets(alerts, alert_mqtt, _broker(alert_broker or mqtt, login), webhook, log)
         for outlet in outlets:
             stack.callback(outlet.close)
-        service = Service(watch, outlets, store=store, save_every=save_every, health=health, say=tell)
+        service = Service(watch, outlets, store=store, save_every=save_every, health=health, say=log)
         if service.restore():
-            tell(f"goes on after {watch.n_windows:,} windows and {watch.n_alerts:,} alerts")
+            log(f"goes on after {watch.n_windows:,} windows and {watch.n_alerts:,} alerts")
         if metrics_port is not None:
-            stack.callback(_serve(service, metrics_port, metrics_host, tell).close)
+            stack.callback(_serve(service, metrics_port, metrics_host, log).close)
         source: Source
         if file:
             source = _file_source(readings, watch, speed)
@@ -218,20 +165,20 @@ def monitor(
             assert broker is not None
             form = MessageFormat(sensor=sensor_key, time=time_key, value=value_key, topic=topic_sensor, max_ahead=ahead)
             name = client_id or ("" if state is None else _client_id(state))
-            source = MqttSource(broker, topic, watch.roster, form, client_id=name, say=tell)
+            source = MqttSource(broker, topic, watch.roster, form, client_id=name, say=log)
         else:
             names = {"time": time_column, "sensor": sensor_column, "value": value_column}
-            source = _table_source(str(postgres), table, names, watch, poll, since, ahead, tell)
+            source = _table_source(str(postgres), table, names, watch, poll, since, ahead, log)
         service.run(source, stop, finish=bool(file))
-        _tell_end(service, tell)
+        _log_end(service, log)
 
 
-def _teller(*, quiet: bool) -> Any:
-    def tell(text: str) -> None:
+def _make_logger(*, quiet: bool) -> Any:
+    def log(text: str) -> None:
         if not quiet:
             typer.echo(f"thence monitor: {text}", err=True)
 
-    return tell
+    return log
 
 
 def _load(run: Run, sensors: list[str] | None, given: dict[str, Any]) -> System:
@@ -279,7 +226,7 @@ def _broker(text: str | None, login: dict[str, Any]) -> Broker | None:
 
 
 def _open_outlets(
-    path: Path | None, topic: str | None, broker: Broker | None, webhook: str | None, tell: Any
+    path: Path | None, topic: str | None, broker: Broker | None, webhook: str | None, log: Any
 ) -> list[Outlet]:
     from thence.checks.monitor.outlets import AlertFile, NetworkOutlet, StandardOutput, publish_to, send_to_webhook
 
@@ -289,17 +236,17 @@ def _open_outlets(
     if topic is not None:
         if broker is None:
             raise ConfigError("--alert-mqtt needs a broker", hint="pass --alert-broker HOST")
-        out.append(NetworkOutlet(publish_to(broker, topic), name=f"the topic {topic}", say=tell))
+        out.append(NetworkOutlet(publish_to(broker, topic), name=f"the topic {topic}", say=log))
     if webhook is not None:
-        out.append(NetworkOutlet(send_to_webhook(webhook), name="the webhook", say=tell))
+        out.append(NetworkOutlet(send_to_webhook(webhook), name="the webhook", say=log))
     return out
 
 
-def _serve(service: Service, port: int, host: str, tell: Any) -> Any:
+def _serve(service: Service, port: int, host: str, log: Any) -> Any:
     from thence.checks.monitor.metrics import MetricsServer
 
     server = MetricsServer(service.metrics, port=port, host=host)
-    tell(f"metrics at http://{host}:{server.port}/metrics")
+    log(f"metrics at http://{host}:{server.port}/metrics")
     return server
 
 
@@ -325,7 +272,7 @@ def _table_source(
     poll: str,
     since: str | None,
     ahead: int | None,
-    tell: Any,
+    log: Any,
 ) -> Source:
     from thence.checks.monitor.messages import parse_time
     from thence.checks.monitor.sources.postgres import PostgresSource, TableNames
@@ -346,7 +293,7 @@ def _table_source(
         poll=_microseconds(poll) / 1e6,
         start=start,
         max_ahead=ahead,
-        say=tell,
+        say=log,
     )
 
 
@@ -382,24 +329,24 @@ def _stop_on_signals(stack: ExitStack) -> StopRequest:
     return stop
 
 
-def _tell_start(watch: Monitor, tell: Any) -> None:
+def _log_start(watch: Monitor, log: Any) -> None:
     from thence.data.readings.steps import format_duration
 
     lost = [one for one in watch.frames.not_bound if one.rule not in watch.frames.left_out]
-    tell(
+    log(
         f"{len(watch.frames.bound):,} of {len(watch.rules):,} rules on {len(watch.roster.sensors):,} sensors, "
         f"windows of {format_duration(watch.every)}, blocks of {format_duration(watch.block)}"
     )
     for note in watch.notes:
-        tell(note)
+        log(note)
     if lost:
-        tell(f"{len(lost):,} rules cannot be watched; the first: {lost[0].reason}")
+        log(f"{len(lost):,} rules cannot be watched; the first: {lost[0].reason}")
 
 
-def _tell_end(service: Service, tell: Any) -> None:
+def _log_end(service: Service, log: Any) -> None:
     watch = service.monitor
     found = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in watch.open.found.items() if count)
     refused = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in service.rejected.items() if count)
-    tell(f"{watch.n_windows:,} windows, {watch.n_alerts:,} alerts; readings: {found or 'none'}")
+    log(f"{watch.n_windows:,} windows, {watch.n_alerts:,} alerts; readings: {found or 'none'}")
     if refused:
-        tell(f"not used: {refused}")
+        log(f"not used: {refused}")

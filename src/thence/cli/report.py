@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from thence.cli.desktop import page_address
 from thence.cli.options import Quiet, RunFolder
-from thence.cli.screen import print_error, print_json, progress_bars, say
+from thence.cli.screen import page_address, print_error, print_json, progress_bars, say
 
 __all__ = ["report"]
 

@@ -1,4 +1,4 @@
-"""Output of commands: lines, errors, JSON, tables of facts and of rules. Must not load or compute anything."""
+"""Output of commands: lines, errors, JSON, tables of facts and of rules, pages on a desktop. It computes nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 __all__ = [
     "console",
     "facts_table",
+    "has_desktop",
     "number_notes",
+    "open_on_desktop",
+    "page_address",
     "print_error",
     "print_json",
     "print_logic",
@@ -37,6 +41,7 @@ __all__ = [
 ]
 
 _PIPE_WIDTH = 200
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 _FURTHER = {"assured_confidence": "assured", "p_adjusted": "adjusted p"}
 """Extra columns that are printed after the measures, if rules have them."""
 _ALSO = 2
@@ -232,3 +237,36 @@ def _without_markup(text: str) -> Any:
     from rich.text import Text
 
     return Text(printable(text))
+
+
+def page_address(page: Path) -> str:
+    """Return the address of a file, to be printed and opened.
+
+    Args:
+        page: The file.
+
+    Examples:
+        >>> page_address(Path("/tmp/a b/report.html"))
+        'file:///tmp/a%20b/report.html'
+    """
+    return page.absolute().as_uri()
+
+
+def has_desktop() -> bool:
+    """Return whether a person sits at a desktop: standard output is a terminal, and there is a display, and no CI."""
+    if os.environ.get("CI") or not sys.stdout.isatty():
+        return False
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in _DISPLAYS)
+
+
+def open_on_desktop(page: Path) -> bool:
+    """Open a file in the browser, if there is a desktop, and return whether that was tried.
+
+    Args:
+        page: The file.
+    """
+    if not has_desktop():
+        return False
+    import webbrowser
+
+    return webbrowser.open(page_address(page))

@@ -178,10 +178,11 @@ class Network:
     @property
     def switched_links(self) -> tuple[str, ...]:
         """Names of the links that can switch: pumps, valves, and pipes that a simple control opens or closes."""
-        kind, link, node, setting, level = *(ctypes.c_int() for _ in range(3)), ctypes.c_double(), ctypes.c_double()
+        link = ctypes.c_int()
+        parts: list[Any] = [ctypes.c_int(), link, ctypes.c_double(), ctypes.c_int(), ctypes.c_double()]
         controlled = set()
         for control in range(1, self._get("EN_getcount", _CONTROL_COUNT) + 1):
-            self._call("EN_getcontrol", control, *map(ctypes.byref, (kind, link, setting, node, level)))
+            self._call("EN_getcontrol", control, *map(ctypes.byref, parts))
             controlled.add(link.value)
         return tuple(
             name

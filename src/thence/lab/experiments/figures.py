@@ -217,8 +217,8 @@ def build_picture(results: Results) -> Picture | None:
 
 
 def _point(at: float, cell: Cell, *, least: bool = False) -> Point:
-    spread = (cell.quantile(_LOW), cell.quantile(_HIGH)) if len(cell.values) > 1 else (None, None)
-    return Point(at, cell.mean, *spread, least=least)
+    low, high = (cell.quantile(_LOW), cell.quantile(_HIGH)) if len(cell.values) > 1 else (None, None)
+    return Point(at, cell.mean, low, high, least)
 
 
 def _make_scale(metric: str, series: Iterable[Series], *, whole: bool) -> Scale:

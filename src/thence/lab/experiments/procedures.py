@@ -271,7 +271,7 @@ def _finite_or_none(value: Any) -> float | None:
 def _find_static(positions: npt.NDArray[Any], rules: RuleSet) -> npt.NDArray[np.bool_]:
     """Return which items, given by their positions in ``rules``, are static properties; -1 is no item."""
     static = [item.feature.aspect is not Aspect.MEASUREMENT for item in rules.items]
-    return np.array([*static, False], bool)[positions]
+    return np.asarray(np.array([*static, False])[positions], bool)
 
 
 def drop_static_antecedents(rules: RuleSet) -> RuleSet:
