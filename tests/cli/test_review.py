@@ -82,7 +82,7 @@ def test_a_rule_with_a_review_is_told_alone(run: Path, mined: Run) -> None:
     entry = next(entry for entry in mined.rules.entries if len(entry) > 2)
     out = succeed("review", run, "--reject", str(entry[1] + 1))
     rest = ", ".join(str(at + 1) for at in entry if at != entry[1])
-    assert f"told together with {entry[1] + 1}, not reviewed: {rest}" in out
+    assert f"shown together with {entry[1] + 1}, not reviewed: {rest}" in out
     shown = succeed("show", run, "--top", "0")
     assert shown.count("✗ rejected") == 1 and mined.rules.rule(entry[1]).english[:60] in shown
 

@@ -104,7 +104,7 @@ def _plain_interrupts() -> Iterator[None]:
     again: list[threading.Timer] = []
     usual = sys.unraisablehook
 
-    def tell(swallowed: Any) -> None:
+    def repeat(swallowed: Any) -> None:
         if not issubclass(swallowed.exc_type or Exception, KeyboardInterrupt):
             usual(swallowed)
             return
@@ -113,7 +113,7 @@ def _plain_interrupts() -> Iterator[None]:
         again[-1].daemon = True
         again[-1].start()
 
-    sys.unraisablehook = tell
+    sys.unraisablehook = repeat
     try:
         yield
     except RuntimeError as error:

@@ -105,13 +105,13 @@ def _print(applied: Applied, *, top: int) -> None:
 
     screen: Any = console()
     facts = attempt(
-        "the facts of apply", lambda: tell_facts(applied), lambda why: {"facts": f"could not be told: {why}"}
+        "the facts of apply", lambda: tell_facts(applied), lambda why: {"facts": f"could not be described: {why}"}
     )
     screen.print(facts_table([*facts.items(), *number_notes(applied.notes)]))
     sections = attempt(
         "the sentences of apply",
         lambda: tell_sections(applied, shown=top or len(applied.rules)),
-        lambda why: {"could not be told": [why]},
+        lambda why: {"could not be described": [why]},
     )
     for title, texts in sections.items():
         say(f"\n{title[:1].upper()}{title[1:]}")

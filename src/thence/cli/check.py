@@ -151,7 +151,7 @@ def _search(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any
 
 
 def _expected_rules(table: TransactionTable | FeatureTable, miner: Any) -> dict[str, Any] | None:
-    """About how many rules a search will find before refinement, if its miner can tell."""
+    """About how many rules a search will find before refinement, if its miner can estimate it."""
     from thence.search.exact.estimate import estimate_rules
     from thence.search.exact.miner import Exact
     from thence.tables.transactions import TransactionTable

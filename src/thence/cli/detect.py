@@ -144,7 +144,7 @@ def _print(fitted: Detector, found: Any, *, top: int, quiet: bool) -> None:
         if "in a review" in note:
             say(note, quiet=quiet)
     say(str(found), quiet=quiet)
-    # What lasts longest is told first: it is what an operator has to go and see.
+    # What lasts longest comes first: it is what an operator has to go and see.
     longest = sorted(found.alarms, key=lambda alarm: (alarm.first - alarm.last, alarm.start))
     for alarm in longest[: top or None]:
         say(f"\n{_explained(found, alarm)}", quiet=quiet)

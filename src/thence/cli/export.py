@@ -53,8 +53,8 @@ def export(
         raise ConfigError("a server has no format", hint="leave out --format, or pass a file to --to")
     options = parse_assignments(option, flag="--option")
     selected = selection.apply(load_run(run))
-    told = [tell_left_out(selected.left_out, "rule", selection.reviewed)] if selected.left_out else []
-    rules = replace(selected.rules, notes=(*selected.rules.notes, *told))
+    notes = [tell_left_out(selected.left_out, "rule", selection.reviewed)] if selected.left_out else []
+    rules = replace(selected.rules, notes=(*selected.rules.notes, *notes))
     if chosen is None:
         stored = _store(rules, to, {"name": run.absolute().name, **options})
         if as_json:
@@ -64,7 +64,7 @@ def export(
         if stored.missing:
             shown = ", ".join(stored.missing[:5]) + (", …" if len(stored.missing) > 5 else "")
             say(f"not linked, since the server has no such node: {len(stored.missing):,} ({shown})", quiet=quiet)
-        for note in told:
+        for note in notes:
             say(note, quiet=quiet)
         return
     try:
@@ -78,7 +78,7 @@ def export(
         print_json({"path": str(to), "format": chosen.name, **counted})
     else:
         say(f"{len(rules):,} rules as {chosen.name} in {to}", quiet=quiet)
-        for note in told:
+        for note in notes:
             say(note, quiet=quiet)
 
 

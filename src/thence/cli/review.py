@@ -74,14 +74,16 @@ def _save(run: Run, asked: dict[str, list[str]], note: str | None, by: str, *, q
                 kept: Verdict = earlier.verdict if earlier is not None else ""
                 said: Any = {"note": kept, "clear": ""}.get(verdict, verdict)
                 old_note = "" if earlier is None or verdict == "clear" else earlier.note
-                told = old_note if note is None or verdict == "clear" else note
-                new[key] = Review(said, told, now, sentence, by)
-                lines.append(f"{'removed' if verdict == 'clear' else review_text(said, told)} – {text}: {sentence}")
+                kept_note = old_note if note is None or verdict == "clear" else note
+                new[key] = Review(said, kept_note, now, sentence, by)
+                lines.append(
+                    f"{'removed' if verdict == 'clear' else review_text(said, kept_note)} – {text}: {sentence}"
+                )
     if run.path is not None:
         save_reviews(run.path, new)
     for line in lines:
         say(line, quiet=quiet)
-    _tell_family(run, asked, quiet=quiet)
+    _print_family(run, asked, quiet=quiet)
 
 
 def _groups(run: Run) -> dict[str, list[list[Any]]]:
@@ -112,14 +114,14 @@ def _find(run: Run, text: str, *, known: set[str]) -> list[tuple[str, str]]:
     return [run.identify(one) for one in groups[noun][at]]
 
 
-def _tell_family(run: Run, asked: dict[str, list[str]], *, quiet: bool) -> None:
-    """Say which rules are told together with one that was reviewed, and were not reviewed themselves."""
+def _print_family(run: Run, asked: dict[str, list[str]], *, quiet: bool) -> None:
+    """Say which rules are shown together with one that was reviewed, and were not reviewed themselves."""
     chosen = {int(text) - 1 for texts in asked.values() for text in texts if text.isdecimal()}
     reviewed = set(run.reviews.at(run.rules)) | chosen
     for entry in run.rules.entries if chosen else ():
         rest = [str(at + 1) for at in entry if at not in reviewed]
         if len(entry) > 1 and rest and chosen & set(entry):
-            say(f"told together with {min(chosen & set(entry)) + 1}, not reviewed: {', '.join(rest)}", quiet=quiet)
+            say(f"shown together with {min(chosen & set(entry)) + 1}, not reviewed: {', '.join(rest)}", quiet=quiet)
 
 
 def _listed(run: Run) -> list[dict[str, Any]]:
@@ -143,7 +145,7 @@ def _print(reviews: list[dict[str, Any]], *, quiet: bool) -> None:
 
 
 def logic_remarks(run: Run) -> dict[str, dict[int, str]]:
-    """Return the reviews of laws and controls, by title and by the number of the sentence that tells them.
+    """Return the reviews of laws and controls, by title and by the number of their sentence.
 
     Args:
         run: The run.

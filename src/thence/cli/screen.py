@@ -120,7 +120,7 @@ def print_rules(
     most: int | None = None,
     numbers: Sequence[int] | None = None,
 ) -> int:
-    """Print rules: each as a sentence, with its measures on the next line; those that are told together as one entry.
+    """Print rules: each as a sentence, with its measures on the next line; those of one family as one entry.
 
     Args:
         screen: The console.
@@ -138,7 +138,7 @@ def print_rules(
     columns = {title: rules.measure(name) for name, title in known.items()}
     texts: dict[int, str] = {}
     reviews = _review_texts(rules)
-    # A rule with a review is told on its own, so that the review is nobody else's.
+    # A rule with a review is printed on its own, so that the review is nobody else's.
     entries = [part for entry in rules.entries for part in _apart(entry, reviews)][:most]
     for entry in entries:
         number = entry[0]
@@ -161,8 +161,8 @@ def review_text(verdict: str, note: str) -> str:
     >>> review_text("rejected", "a coincidence")
     '✗ rejected: a coincidence'
     """
-    told = {"accepted": "✓ accepted", "rejected": "✗ rejected"}.get(verdict, "note")
-    return f"{told}: {' '.join(note.split())}" if note else told
+    text = {"accepted": "✓ accepted", "rejected": "✗ rejected"}.get(verdict, "note")
+    return f"{text}: {' '.join(note.split())}" if note else text
 
 
 def _review_texts(rules: RuleSet) -> dict[int, list[str]]:
@@ -174,7 +174,7 @@ def _review_texts(rules: RuleSet) -> dict[int, list[str]]:
 
 
 def _apart(entry: Sequence[int], alone: Mapping[int, Any]) -> list[list[int]]:
-    """An entry in parts, by their first rules: those that are told together, and each that is told alone."""
+    """An entry in parts, by their first rules: those of one family, and each that stands alone."""
     together = [number for number in entry if number not in alone]
     return sorted([*([number] for number in entry if number in alone), *([together] if together else [])])
 
@@ -189,9 +189,9 @@ def print_logic(screen: Console, run: Run, *, remarks: Mapping[str, Mapping[int,
     """
     for title, sentences in run.logic.items():
         below = (remarks or {}).get(title, {})
-        told = {at: "\n".join([text, *([below[at]] if at in below else [])]) for at, text in enumerate(sentences, 1)}
+        lines = {at: "\n".join([text, *([below[at]] if at in below else [])]) for at, text in enumerate(sentences, 1)}
         screen.print(f"\n{title.capitalize()}")
-        screen.print(_numbered(told))
+        screen.print(_numbered(lines))
     if run.logic and len(run.rules):
         screen.print("\nRules", end="")
 

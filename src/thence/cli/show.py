@@ -33,11 +33,11 @@ def show(
     loaded = load_run(run)
     rules, numbers, matching, left_out = selection.apply(loaded)
     if as_json:
-        told = [
+        listed = [
             {"number": number, "key": key_text(key), **record}
             for number, key, record in zip(numbers, rules.keys, records(rules), strict=True)
         ]
-        print_json({"path": str(loaded.path), "summary": loaded.summary, "matching": matching, "rules": told})
+        print_json({"path": str(loaded.path), "summary": loaded.summary, "matching": matching, "rules": listed})
         return
     screen = console()
     screen.print(facts_table(summary_lines(loaded)))

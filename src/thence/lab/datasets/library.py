@@ -50,7 +50,6 @@ __all__ = [
     "LibraryNetwork",
     "TrueControl",
     "count_actions",
-    "load_network",
     "true_controls",
 ]
 
@@ -90,69 +89,6 @@ class LibraryNetwork:
         if wntr.__file__ is None:
             raise InputError("the networks of the package 'wntr' cannot be found")
         return Path(wntr.__file__).parent / "library" / "networks" / self.file
-
-
-def load_network(
-    network: LibraryNetwork,
-    *,
-    days: int,
-    step_minutes: int,
-    seed: int,
-    demand_noise: float,
-    noise: float,
-    sensors: str | Iterable[str],
-    progress: Progress,
-) -> System:
-    """Simulate a network, or read it from the cache.
-
-    Demands follow the patterns of the network, multiplied by one random factor per day and one per junction and step,
-    both N(1, ``demand_noise``).
-
-    Args:
-        network: The network.
-        days: The number of days.
-        step_minutes: The interval between readings; must divide an hour.
-        seed: The random seed of the demands and of the noise of readings.
-        demand_noise: The spread of the random factors of the demands, from 0 to below 1.
-        noise: The noise of readings, from 0 to below 1: every number that is read is multiplied by a factor
-            N(1, ``noise``) of its own, after the simulation. States are read without error.
-        sensors: ``"all"``, or some of the kinds ``"pressure"``, ``"flow"``, ``"demand"``, ``"level"``, ``"status"``.
-        progress: Receives the progress of the simulation.
-    """
-    require_integer("days", days)
-    if step_minutes < 1 or _MINUTES_PER_HOUR % step_minutes:
-        raise ConfigError(f"step_minutes must divide an hour, got {step_minutes}")
-    require_noise("demand_noise", demand_noise)
-    require_noise("noise", noise)
-    kinds = choose_kinds(sensors, known=KINDS)
-    inp = network.path
-    frame, _ = load_or_simulate(
-        network.name,
-        parameters={
-            "version": _VERSION,
-            "days": days,
-            "step_minutes": step_minutes,
-            "seed": seed,
-            "noise": demand_noise,
-            "accuracy": network.accuracy,
-            "daily": [list(control) for control in network.daily],
-        },
-        sources=[inp],
-        simulate=lambda: _simulate(
-            network, days=days, step_minutes=step_minutes, seed=seed, noise=demand_noise, progress=progress
-        ),
-    )
-    return build_system(
-        network.name,
-        frame,
-        inp=inp,
-        kinds=kinds,
-        noise=noise,
-        seeds=[seed],
-        leaks=label_frame([]),
-        description=f"{network.title}: {days} days at {step_minutes} min, seed {seed}",
-        source="simulated with EPANET 2.2 from the network that comes with WNTR",
-    )
 
 
 def _simulate(
@@ -224,15 +160,46 @@ def _dataset(name: str, *, sensors: int, step_minutes: int = 5) -> NamedDataset:
         sensors: str | Iterable[str] = "all",
         progress: Progress = silent,
     ) -> System:
-        return load_network(
-            network,
-            days=days,
-            step_minutes=step_minutes,
-            seed=seed,
-            demand_noise=demand_noise,
+        """Simulate the network, or read it from the cache.
+
+        Demands follow the patterns of the network, multiplied by one random factor per day and one per junction and
+        step, both N(1, ``demand_noise``).
+
+        Args:
+            days: The number of days.
+            step_minutes: The interval between readings; must divide an hour.
+            seed: The random seed of the demands and of the noise of readings.
+            demand_noise: The spread of the random factors of the demands, from 0 to below 1.
+            noise: The noise of readings, from 0 to below 1: every number that is read is multiplied by a factor
+                N(1, ``noise``) of its own, after the simulation. States are read without error.
+            sensors: ``"all"``, or some of the kinds ``"pressure"``, ``"flow"``, ``"demand"``, ``"level"``,
+                ``"status"``.
+            progress: Receives the progress of the simulation.
+        """
+        require_integer("days", days)
+        if step_minutes < 1 or _MINUTES_PER_HOUR % step_minutes:
+            raise ConfigError(f"step_minutes must divide an hour, got {step_minutes}")
+        require_noise("demand_noise", demand_noise)
+        require_noise("noise", noise)
+        kinds = choose_kinds(sensors, known=KINDS)
+        given = {"days": days, "step_minutes": step_minutes, "seed": seed, "noise": demand_noise}
+        daily = [list(control) for control in network.daily]
+        frame, _ = load_or_simulate(
+            name,
+            parameters={"version": _VERSION, **given, "accuracy": network.accuracy, "daily": daily},
+            sources=[network.path],
+            simulate=lambda: _simulate(network, progress=progress, **given),  # type: ignore[arg-type]
+        )
+        return build_system(
+            name,
+            frame,
+            inp=network.path,
+            kinds=kinds,
             noise=noise,
-            sensors=sensors,
-            progress=progress,
+            seeds=[seed],
+            leaks=label_frame([]),
+            description=f"{network.title}: {days} days at {step_minutes} min, seed {seed}",
+            source="simulated with EPANET 2.2 from the network that comes with WNTR",
         )
 
     summary = f"{network.title}, simulated: {sensors:,} sensors, 28 days at {step} min"

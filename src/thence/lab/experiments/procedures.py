@@ -43,32 +43,7 @@ from thence.statements.rules.ruleset import Ending, RuleSet
 from thence.tables.frames import raw_columns
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = [
-    "AERIAL_STEPS",
-    "ARM_AE_STEPS",
-    "GAPS",
-    "MASKING",
-    "NARM_STEPS",
-    "PROCEDURES",
-    "Procedure",
-    "Record",
-    "Step",
-    "derive_min_support",
-    "drop_static_antecedents",
-    "drop_static_consequents",
-    "list_aerial",
-    "list_arm_ae",
-    "list_masking",
-    "make_aerial",
-    "make_exact",
-    "measure_as_arm_ae",
-    "measure_rules",
-    "measure_whole_rules",
-    "mine_timed",
-    "table_of",
-    "tally_exact",
-    "warm_up",
-]
+__all__ = ["PROCEDURES", "Procedure", "warm_up"]
 
 GAPS = {"faithful": "zero", "corrected": "missing", "lifted": "missing"}
 """How missing values are read in each variant."""
@@ -450,25 +425,15 @@ def list_arm_ae(sample: Sample, seed: int) -> Iterator[tuple[str, ARMAE, Transac
 Notify = Callable[[str], None]
 OPTIMISERS = MappingProxyType({"de": "DE", "ga": "GA", "pso": "PSO", "lshade": "LSHADE", "jde": "jDE"})
 
-_TABLES = ("bins", "binning", "scope", "lifted_scope", "hops", "lifted_hops", "min_embeddings")
-_AERIAL = (
-    "antecedents",
-    "similarity",
-    "noise",
-    "epochs",
-    "batch_size",
-    "learning_rate",
-    "weight_decay",
-    "training_rows",
-)
+# Names of the parameters that tables, Aerial, exhaustive miners and TS-NARM depend on.
+_TABLES = "bins binning scope lifted_scope hops lifted_hops min_embeddings"
+_AERIAL = "antecedents similarity noise epochs batch_size learning_rate weight_decay training_rows"
 _EXHAUSTIVE = (
-    "min_confidence",
-    "fallback_min_support",
-    "least_min_support",
-    "least_published_support",
-    "released_min_support",
-    "max_rules",
+    "min_confidence fallback_min_support least_min_support least_published_support released_min_support max_rules"
 )
+_SEMANTICS = f"{_TABLES} {_AERIAL} {_EXHAUSTIVE}"
+_NARM = "hops population algorithms"
+_SWEEP = "sweep_min_supports sweep_supports_antecedents sweep_max_rules min_confidence"
 
 
 @dataclass(frozen=True)
@@ -741,54 +706,34 @@ def measure_complexity(sample: Sample, p: Parameters, seed: int, notify: Notify)
         yield tally_exact(miner, table, row="Exhaustive by minimum support", at=least)
 
 
-_SEMANTICS = (*_TABLES, *_AERIAL, *_EXHAUSTIVE)
-_NARM = ("hops", "population", "algorithms")
+def _procedure(
+    run: Callable[[Sample, Parameters, int, Notify], Iterator[Record]], uses: str, sensors: int | None = None
+) -> Procedure:
+    return Procedure(run, tuple(uses.split()), sensors)
+
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
     {
-        "semantics": Procedure(compare_semantics, ("sensors", *_SEMANTICS)),
-        "semantics-10": Procedure(compare_semantics, _SEMANTICS, sensors=10),
-        "semantics-15": Procedure(compare_semantics, _SEMANTICS, sensors=15),
-        "lifted": Procedure(mine_lifted, ("sensors", "similarities", *_SEMANTICS)),
-        "optimisers": Procedure(run_optimisers, ("sensors", "evaluations", *_NARM)),
-        "evaluations": Procedure(sweep_evaluations, ("sensors", "sweep_evaluations", *_NARM)),
-        "thresholds": Procedure(sweep_similarity, ("sensors", "similarities", *_TABLES, *_AERIAL)),
-        "exhaustive-sweep": Procedure(
+        "semantics": _procedure(compare_semantics, f"sensors {_SEMANTICS}"),
+        "semantics-10": _procedure(compare_semantics, _SEMANTICS, sensors=10),
+        "semantics-15": _procedure(compare_semantics, _SEMANTICS, sensors=15),
+        "lifted": _procedure(mine_lifted, f"sensors similarities {_SEMANTICS}"),
+        "optimisers": _procedure(run_optimisers, f"sensors evaluations {_NARM}"),
+        "evaluations": _procedure(sweep_evaluations, f"sensors sweep_evaluations {_NARM}"),
+        "thresholds": _procedure(sweep_similarity, f"sensors similarities {_TABLES} {_AERIAL}"),
+        "exhaustive-sweep": _procedure(
             sweep_exhaustive,
-            (
-                "sensors",
-                "sweep_antecedents",
-                "sweep_min_supports",
-                "sweep_antecedents_min_support",
-                "sweep_supports_antecedents",
-                "mlxtend_antecedents",
-                "min_confidence",
-                "sweep_max_rules",
-                *_TABLES,
-            ),
+            f"sensors sweep_antecedents sweep_antecedents_min_support mlxtend_antecedents {_SWEEP} {_TABLES}",
         ),
-        "aerial-sweep": Procedure(
-            sweep_aerial, ("sensors", "aerial_antecedents", "aerial_full_search", *_TABLES, *_AERIAL)
-        ),
-        "arm-ae": Procedure(
+        "aerial-sweep": _procedure(sweep_aerial, f"sensors aerial_antecedents aerial_full_search {_TABLES} {_AERIAL}"),
+        "arm-ae": _procedure(
             run_arm_ae,
-            ("sensors", "likeness", "most_per_consequent", "arm_ae_epochs", "arm_ae_batch_size", *_TABLES, *_AERIAL),
+            f"sensors likeness most_per_consequent arm_ae_epochs arm_ae_batch_size {_TABLES} {_AERIAL}",
         ),
-        "ablation-aerial": Procedure(ablate_aerial, ("sensors", *_TABLES, *_AERIAL)),
-        "ablation-others": Procedure(ablate_others, ("sensors", "ablation_evaluations", *_TABLES)),
-        "complexity": Procedure(
-            measure_complexity,
-            (
-                "sensors",
-                "complexity_sensors",
-                "sweep_min_supports",
-                "sweep_supports_antecedents",
-                "sweep_max_rules",
-                "min_confidence",
-                *_TABLES,
-                *_AERIAL,
-            ),
-            sensors=80,
+        "ablation-aerial": _procedure(ablate_aerial, f"sensors {_TABLES} {_AERIAL}"),
+        "ablation-others": _procedure(ablate_others, f"sensors ablation_evaluations {_TABLES}"),
+        "complexity": _procedure(
+            measure_complexity, f"sensors complexity_sensors {_SWEEP} {_TABLES} {_AERIAL}", sensors=80
         ),
     }
 )
