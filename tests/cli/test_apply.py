@@ -51,7 +51,7 @@ def test_words_that_fail_do_not_lose_the_verdicts(files: Path, tmp_path: Path, m
     given = ["apply", files / "run", "--sensors", files / "toy" / "sensors.parquet", "--start", "2024-01-02"]
     with logged_failures() as records:
         told = succeed(*given, "--out", tmp_path / "out")
-    assert "24 windows of 1 h" in told and "Could not be told" in told and "no number" in told
+    assert "24 windows of 1 h" in told and "Could not be described" in told and "no number" in told
     assert len(records) == 1 and (tmp_path / "out" / "applied.json").exists()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import TOY, fail, succeed
-from thence.cli import desktop
+from thence.cli import screen
 
 
 @pytest.fixture(scope="module")
@@ -162,8 +162,8 @@ def test_a_page_is_opened_on_a_desktop_only(
         opened.append(address)
         return True
 
-    monkeypatch.setattr(desktop.sys, "stdout", Output())
-    monkeypatch.setattr(desktop.sys, "platform", platform)
+    monkeypatch.setattr(screen.sys, "stdout", Output())
+    monkeypatch.setattr(screen.sys, "platform", platform)
     monkeypatch.setattr("webbrowser.open", remember)
-    assert desktop.open_on_desktop(tmp_path / "report.html") is desktop_there
+    assert screen.open_on_desktop(tmp_path / "report.html") is desktop_there
     assert bool(opened) is desktop_there

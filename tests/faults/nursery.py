@@ -29,7 +29,6 @@ import thence.checks.application.apply, thence.runs.reviews
 import thence.checks.monitor.service, thence.lab.datasets.toy, thence.show.explorer.serve
 import thence.lab.experiments.procedures
 import thence.lab.experiments.page
-import thence.lab.experiments.page
 import thence.data.stores.local_copy
 from thence.cli.app import app
 

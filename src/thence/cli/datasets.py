@@ -136,35 +136,15 @@ def _describe_files(publication: Published, places: Mapping[str, Path | None]) -
 
 def _write(system: System, out: Path, *, force: bool) -> dict[str, str]:
     """Write readings, kinds, graph, ontology, binding and labels, and a configuration that names them."""
-    import polars as pl
-
     from thence._base.atomic import new_folder
     from thence._base.settings.toml import toml_text
+    from thence.data.stores.local_copy import write_copy
     from thence.runs.run import refuse_foreign
 
     target = out.absolute()
     refuse_foreign(target, force=force, mark="dataset.json")
     with new_folder(target, force=force) as folder:
-        given: dict[str, Any] = {"sensors": "sensors.parquet"}
-        system.sensors.to_polars().write_parquet(folder / "sensors.parquet")
-        for name, part in (("graph", system.graph), ("ontology", system.ontology)):
-            if part is not None:
-                given[name] = f"{name}.json"
-                _write_json(folder / f"{name}.json", part.to_dict(), indent=1)
-        if system.binding is not None:
-            given["binding"] = "binding.csv"
-            pairs = list(system.binding.items())
-            pl.DataFrame(pairs, schema=["sensor", "node"], orient="row").write_csv(folder / "binding.csv")
-        if system.labels is not None:
-            system.labels.write_csv(folder / "labels.csv")
-        given["read_sensors"] = {"kinds": "kinds.csv"}
-        kinds = [(sensor.id, sensor.kind, sensor.unit) for sensor in system.sensors.sensors]
-        pl.DataFrame(kinds, schema=["sensor", "kind", "unit"], orient="row").write_csv(folder / "kinds.csv")
-        (folder / "config.toml").write_text(toml_text({"input": given}), encoding="utf-8")
+        (folder / "config.toml").write_text(toml_text({"input": write_copy(system, folder)}), encoding="utf-8")
         about = {"name": system.name, "source": system.source, "description": system.description}
-        _write_json(folder / "dataset.json", about, indent=2)
+        (folder / "dataset.json").write_text(json.dumps(about, ensure_ascii=False, indent=2), encoding="utf-8")
     return {path.stem: str(path) for path in sorted(target.iterdir())}
-
-
-def _write_json(path: Path, content: Any, *, indent: int) -> None:
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=indent), encoding="utf-8")

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thence.lab.evaluate.brute_force import brute_force_rules
 
 from tests.helpers.tables import factorised_tables, plain_tables
 from thence.errors import ConfigError, MiningError
 from thence.lab.baselines.exhaustive import FPGrowth, HMine, find_frequent_sets, half_mean_support
+from thence.lab.evaluate.conformance import brute_force_rules
 from thence.language.constraints import Where
 from thence.language.items import Feature
 from thence.search.exact.miner import Exact

@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 import polars as pl
 import pytest
-from thence.lab.evaluate.brute_force import count_rows, plain_rows
 
 from thence.errors import ConfigError, MiningError
 from thence.lab.baselines.narm import TSNARM
 from thence.lab.baselines.narm_fitness import Encoding, count_rule, decode, encode
+from thence.lab.evaluate.conformance import count_rows, plain_rows
 from thence.language.constraints import Where
 from thence.language.items import Feature
 from thence.statements.counting.recount import count_rules, data_coverage

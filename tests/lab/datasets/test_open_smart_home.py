@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import thence.data.datasets as datasets
+from thence.cli.datasets import _write as write_files
+from thence.data.graph.system import System
 from thence.errors import InputError
+from thence.runs.configuration import Config
+from thence.runs.inputs import load_job
 
 FOLDER = "opensmarthome"
 
@@ -69,3 +74,14 @@ def test_the_declared_files_are_those_of_the_publisher(published: Path) -> None:
 def test_absent_data_name_their_publisher(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Fraunhofer"):
         datasets.load("open-smart-home", path=tmp_path)
+
+
+def test_written_files_give_the_same_system(published: Path, tmp_path: Path) -> None:
+    """Long readings were written as a wide table."""
+    whole = datasets.load("open-smart-home")
+    few = replace(whole, sensors=whole.sensors.select(whole.sensors.ids[:3]))
+    write_files(few, tmp_path / "home", force=False)
+    again = load_job(Config.from_toml(tmp_path / "home" / "config.toml"))
+    assert isinstance(again, System)
+    assert again.sensors.sensors == few.sensors.sensors and again.sensors.layout == few.sensors.layout == "long"
+    assert again.sensors.to_polars().equals(few.sensors.to_polars())
