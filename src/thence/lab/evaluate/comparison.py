@@ -8,7 +8,6 @@ This module compares and prints; ``evaluate.footprint`` runs and measures one mi
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import require_seed
 from thence.data.graph.system import System
 from thence.errors import ConfigError, ThenceError, nearest, require
-from thence.lab.evaluate.footprint import Footprint, run_here, run_isolated
+from thence.lab.evaluate.footprint import Footprint, run_here, run_isolated, with_settings
 from thence.runs.preparation import feature_table, transactions
 from thence.search.base import Miner, as_miner, make_miner, miner_names
 from thence.statements.rules.ruleset import RuleSet
@@ -124,15 +123,8 @@ def published_methods(
             out[title] = make_miner(name, seed=seed, min_confidence=0)
         else:
             asked = {"evaluations": evaluations, "population": population, "seed": seed}
-            out[title] = _with_settings(make_miner(name), asked)
+            out[title] = with_settings(make_miner(name), asked)
     return out
-
-
-def _with_settings(miner: Miner, asked: Mapping[str, Any]) -> Miner:
-    """The miner with those of the settings that it has."""
-    known: list[str] = [field.name for field in dataclasses.fields(miner)] if dataclasses.is_dataclass(miner) else []
-    changes = {name: value for name, value in asked.items() if name in known}
-    return dataclasses.replace(miner, **changes) if changes else miner  # type: ignore[type-var]
 
 
 def _aerial(done: Mapping[str, RuleSet]) -> RuleSet:
@@ -196,7 +188,7 @@ def compare(
     for at, (label, chosen) in enumerate(listed):
         progress("comparing", at, len(listed), label)
         try:
-            miner = _with_seed(_build_miner(chosen, done), seed)
+            miner = with_settings(_build_miner(chosen, done), {} if seed is None else {"seed": seed})
             label = _make_unique(label or as_miner(miner).label, done)
             table = tables.for_miner(miner)
             found = run_isolated(miner, table) if isolate else run_here(miner, table, progress=progress)
@@ -235,11 +227,6 @@ def _build_miner(chosen: Method, done: Mapping[str, RuleSet]) -> Miner:
         return make_miner(chosen)
     made: Miner = chosen(done)
     return made
-
-
-def _with_seed(miner: Miner, seed: int | None) -> Miner:
-    has_one = dataclasses.is_dataclass(miner) and any(field.name == "seed" for field in dataclasses.fields(miner))
-    return dataclasses.replace(miner, seed=seed) if has_one and seed is not None else miner  # type: ignore[type-var]
 
 
 def _make_unique(label: str, taken: Mapping[str, Any]) -> str:

@@ -43,6 +43,7 @@ __all__ = [
     "read_task",
     "run_here",
     "run_isolated",
+    "with_settings",
     "write_failure",
     "write_found",
     "write_task",
@@ -132,10 +133,15 @@ def _run_child(name: str) -> None:
         write_failure(error, folder)
 
 
+def with_settings(miner: Miner, asked: Mapping[str, Any]) -> Miner:
+    """Return a miner with those of the settings that it has; a miner that is not a dataclass stays as it is."""
+    known = {field.name for field in fields(miner)} if is_dataclass(miner) else set()
+    changes = {name: value for name, value in asked.items() if name in known}
+    return replace(miner, **changes) if changes else miner  # type: ignore[type-var]
+
+
 def _warm_up(miner: Miner, table: Table) -> None:
-    if is_dataclass(miner) and not isinstance(miner, type):
-        known = {field.name for field in fields(miner)}
-        miner = replace(miner, **{name: value for name, value in _CHEAP.items() if name in known})
+    miner = with_settings(miner, _CHEAP)
     if isinstance(table, FeatureTable):
         few: Table = replace(table, numbers=table.numbers[:_WARM_UP_ROWS], times=None)
     else:
