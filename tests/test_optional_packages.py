@@ -51,7 +51,7 @@ OPTIONAL = set().union(*EXTRAS.values())
 # These modules are imported after ``require`` was called.
 IMPORTED_LATER = {
     "torch": ("search/aerial/", "search/exact/device", "lab/baselines/arm_ae.py", "search/torch_runtime.py"),
-    "safetensors": ("search/aerial/storage.py",),
+    "safetensors": ("search/aerial/model.py",),
     "niapy": ("lab/baselines/narm_search.py",),
     "ray": ("_base/cluster/ray_executor.py",),
     "sklearn": ("checks/estimators/scikit_learn.py",),

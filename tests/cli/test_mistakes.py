@@ -62,7 +62,7 @@ def test_another_enrichment_has_its_own_scope(tmp_path: Path) -> None:
         (["--pattern", "(x:Pip"], "(x:Pip"),
         (["--enrich", "groundd"], "unknown enrichment 'groundd' (did you mean 'grounded'?)"),
         (["--set", "denominator=foo"], "unknown denominator 'foo'"),
-        (["--set", "min_support=abc"], "'min_support' must be a number, got 'abc'"),
+        (["--set", "min_support=abc"], "min_support must be a finite number, got 'abc'"),
         (["--set", "bounds=3"], "'bounds' must be a table, got 3"),
     ],
 )

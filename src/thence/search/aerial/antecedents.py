@@ -1,4 +1,10 @@
-"""X"""
+"""Enumerate combinations of items and keep those that pass Aerial's gate.
+
+A combination passes if the network gives each of its marked items a probability of at least the threshold (lines 4 to
+10 of Algorithm 1). A ``full`` search queries every combination; a ``grow`` search queries a combination only if all of
+its subsets with one item less have passed; a ``mutual`` search only if its items imply one another in pairs. Features
+that may not appear together are never combined, so no query is spent on them. This module must not look at consequents.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""X"""
+"""Find consequents: the items of other features above the threshold (lines 11 to 13 of Algorithm 1).
+
+Only combinations that passed the gate come here, and only the output rows of features that may be a consequent are
+computed: all of them, or the neighbours of the combination. On the CPU a compiled loop looks for likely classes. A
+search that keeps only the most probable rules looks at a sketch of the outputs first, on a graphics processor at the
+outputs in half precision. This module must not enumerate combinations.
+"""
 
 from __future__ import annotations
 
