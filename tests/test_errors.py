@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.failures import logged_failures, no_failures
-from thence.errors import ConfigError, GraphError, InputError, ThenceError, attempt, door, nearest, quote
+from thence.errors import ConfigError, GraphError, InputError, ThenceError, attempt, nearest, quote, reported_as
 
 HOSTILE = st.text(st.characters(codec=None), max_size=300)
 
@@ -58,18 +58,21 @@ class Panic(BaseException):
 
 @pytest.mark.parametrize("foreign", [ValueError("bad\nmore"), Panic("bad"), OSError(5, "bad"), KeyError()])
 def test_the_door_lets_only_our_errors_out(foreign: BaseException) -> None:
-    with pytest.raises(InputError, match=r"^a\.csv: cannot be read: (bad|KeyError)$"), door(InputError, where="a.csv"):
+    with (
+        pytest.raises(InputError, match=r"^a\.csv: cannot be read: (bad|KeyError)$"),
+        reported_as(InputError, where="a.csv"),
+    ):
         raise foreign
 
 
 @pytest.mark.parametrize("own", [ConfigError("ours"), KeyboardInterrupt(), SystemExit(3)])
 def test_the_door_lets_ours_and_interrupts_pass(own: BaseException) -> None:
-    with pytest.raises(type(own)), door(InputError, where="a.csv"):
+    with pytest.raises(type(own)), reported_as(InputError, where="a.csv"):
         raise own
 
 
 def test_a_foreign_message_is_cut() -> None:
-    with pytest.raises(InputError) as caught, door(InputError):
+    with pytest.raises(InputError) as caught, reported_as(InputError):
         raise ValueError("x" * 10_000)
     assert len(str(caught.value)) < 300
 
@@ -88,9 +91,9 @@ def test_an_interrupt_stays_one_even_if_python_turns_it_into_an_error() -> None:
         def __set_name__(self, owner: type, name: str) -> None:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), door(InputError):
+    with pytest.raises(KeyboardInterrupt), reported_as(InputError):
         type("Made", (), {"field": Interrupting()})  # before Python 3.12 this raises a RuntimeError
-    with pytest.raises(KeyboardInterrupt), door(InputError):
+    with pytest.raises(KeyboardInterrupt), reported_as(InputError):
         raise RuntimeError("a class") from KeyboardInterrupt()
 
 

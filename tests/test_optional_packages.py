@@ -24,9 +24,8 @@ from thence.checks.detect.picture import save_picture
 from thence.checks.monitor.sources.mqtt import Broker
 from thence.checks.monitor.sources.postgres import TableNames
 from thence.data.datasets.published import Published, Remote
-from thence.data.stores.adbc import open_postgresql
 from thence.data.stores.bolt import open_bolt
-from thence.data.stores.duckdb_files import open_duckdb
+from thence.data.stores.databases import open_duckdb, open_postgresql
 from thence.errors import MissingExtraError
 from thence.lab.datasets.folders import fetch
 from thence.lab.experiments import reproduce

@@ -27,11 +27,12 @@ __all__ = [
     "RunError",
     "ThenceError",
     "attempt",
-    "door",
     "interrupt_behind",
     "nearest",
     "printable",
     "quote",
+    "reason_of",
+    "reported_as",
     "require",
     "show_path",
 ]
@@ -135,7 +136,7 @@ def require(module: str, *, extra: str) -> ModuleType:
 
 
 @contextmanager
-def door(
+def reported_as(
     error: type[ThenceError], message: str = "cannot be read", *, where: str | None = None, hint: str | None = None
 ) -> Iterator[None]:
     """Turn whatever a library raises within the block into an error of ours; our own errors pass.
@@ -149,7 +150,7 @@ def door(
         hint: What to do about it.
 
     Examples:
-        >>> with door(InputError, where="a.csv"):
+        >>> with reported_as(InputError, where="a.csv"):
         ...     int("x")
         Traceback (most recent call last):
         thence.errors.InputError: a.csv: cannot be read: invalid literal for int() with base 10: 'x'
@@ -161,7 +162,7 @@ def door(
     except BaseException as foreign:
         if (interrupt := interrupt_behind(foreign)) is not None:
             raise interrupt from None
-        raise error(f"{message}: {_reason(foreign)}", where=where, hint=hint) from foreign
+        raise error(f"{message}: {reason_of(foreign)}", where=where, hint=hint) from foreign
 
 
 def attempt(what: str, make: Callable[[], _T], instead: Callable[[str], _T]) -> _T:
@@ -186,7 +187,7 @@ def attempt(what: str, make: Callable[[], _T], instead: Callable[[str], _T]) -> 
     except BaseException as error:
         if (interrupt := interrupt_behind(error)) is not None:
             raise interrupt from None
-        reason = _escape(_reason(error), UNSAFE)
+        reason = _escape(reason_of(error), UNSAFE)
         _log.exception("%s failed: %s", what, reason)
         return instead(reason)
 
@@ -210,8 +211,12 @@ def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
     return cause
 
 
-def _reason(error: BaseException) -> str:
-    """Why a source cannot be read: the beginning of the first line of a message, or the name of an error without."""
+def reason_of(error: BaseException) -> str:
+    """Return why something failed: the beginning of the first line of a message, or the name of an error without one.
+
+    Args:
+        error: The error.
+    """
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, MemoryError):

@@ -24,16 +24,7 @@ from types import FrameType
 
 from thence.errors import RunError
 
-__all__ = [
-    "INCOMPLETE",
-    "Held",
-    "claim",
-    "finish_first",
-    "hold_interrupts",
-    "new_file",
-    "new_folder",
-    "require_writable",
-]
+__all__ = ["INCOMPLETE", "claim", "finish_first", "hold_interrupts", "new_file", "new_folder", "require_writable"]
 
 INCOMPLETE = "INCOMPLETE"
 _EXCHANGE = 2

@@ -137,7 +137,7 @@ def _describe_files(publication: Published, places: Mapping[str, Path | None]) -
 def _write(system: System, out: Path, *, force: bool) -> dict[str, str]:
     """Write readings, kinds, graph, ontology, binding and labels, and a configuration that names them."""
     from thence._base.atomic import new_folder
-    from thence._base.settings.toml import toml_text
+    from thence._base.settings.documents import toml_text
     from thence.data.stores.local_copy import write_copy
     from thence.runs.run import refuse_foreign
 

@@ -15,7 +15,7 @@ from thence._base.integrity.checksums import seal
 from thence.cli.job import with_table
 from thence.cli.options import AsJson, Quiet, Reviewed
 from thence.cli.screen import print_json, progress_bars, say
-from thence.errors import ConfigError, RunError, attempt, door
+from thence.errors import ConfigError, RunError, attempt, reported_as
 from thence.runs.configuration import AUTO, Config, EnrichConfig
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def detect(
         _print(fitted, found, top=top, quiet=quiet)
     if plot is not None:
         # Last, so that whatever is wrong with it, the alarms are known.
-        with door(RunError, "the picture cannot be drawn", where=str(plot)):
+        with reported_as(RunError, "the picture cannot be drawn", where=str(plot)):
             save_picture(draw_alarms(found, later.labels, title=f"{later.name}: score and alarms"), plot)
     if as_json:
         return

@@ -27,7 +27,7 @@ def import_data(
     """Copy what 'thence mine' would read into files with hashes, so that runs need no server."""
     from thence._base.atomic import new_folder
     from thence._base.integrity.manifest import MANIFEST
-    from thence._base.settings.toml import toml_text
+    from thence._base.settings.documents import toml_text
     from thence.data.stores.local_copy import finish_copy, write_copy
     from thence.runs.inputs import load_job
     from thence.runs.run import refuse_foreign

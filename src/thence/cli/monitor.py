@@ -204,7 +204,7 @@ def _load(run: Run, sensors: list[str] | None, given: dict[str, Any]) -> System:
 
 def _usual_lateness(run: Run, *, live: bool) -> str:
     """Return a minute, or a window if that is shorter: sensors and their clocks are seldom exact."""
-    from thence.data.readings.steps import format_duration
+    from thence.data.readings.durations import format_duration
 
     seconds = run.discretizer.window_seconds if run.discretizer is not None else 0.0
     shortest = min(60_000_000, round(seconds * 1_000_000))
@@ -330,7 +330,7 @@ def _stop_on_signals(stack: ExitStack) -> StopRequest:
 
 
 def _log_start(watch: Monitor, log: Any) -> None:
-    from thence.data.readings.steps import format_duration
+    from thence.data.readings.durations import format_duration
 
     lost = [one for one in watch.frames.not_bound if one.rule not in watch.frames.left_out]
     log(

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
-from thence._base.memory.sizes import parse_size
-from thence._base.settings.documents import parse_toml, read_text
-from thence._base.settings.toml import toml_text
+from thence._base.memory import parse_size
+from thence._base.settings.documents import parse_toml, read_text, toml_text
+from thence._base.settings.numbers import require_zone
 from thence._base.settings.typed import (
     Location,
     Section,
@@ -30,7 +30,6 @@ from thence._base.settings.typed import (
     refuse_unknown,
     setting,
 )
-from thence._base.settings.values import require_zone
 from thence.data.stores.urls import is_url, without_credentials
 from thence.errors import ConfigError, nearest, quote
 from thence.language.known import KnownRule
@@ -413,7 +412,7 @@ class ExecutorConfig(Section):
     address: str | None = setting(None, "Address of the Ray cluster, such as 10.0.0.4:6379 (default: RAY_ADDRESS)")
 
     def __post_init__(self) -> None:
-        from thence._base.cluster.opening import require_executor
+        from thence._base.cluster import require_executor
 
         super().__post_init__()
         require_executor(self.name, self.address)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from thence._base.frames import is_frame, to_polars_frame
 from thence._base.settings.numbers import shown
-from thence.data.readers.files import find_paths, read_tables
-from thence.data.readers.frames import table_from_frame
+from thence.data.readers.files import find_paths, read_tables, table_from_frame
 from thence.data.readers.roles import NotDataError, find_roles
 from thence.data.readers.table import MISSING_WORDS, ReadOptions, SourceTable
 from thence.data.readings.frames import collect

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from thence._base.progress import Progress, silent
 from thence.data.graph.binding import Binding, bind
-from thence.data.graph.name_rules import DEFAULT_RULES
+from thence.data.graph.name_rules import DEFAULT_RULES, references_in
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.sensor_kinds import with_kinds_of
-from thence.data.graph.stored_references import references_in
 from thence.data.graph.system import System
 from thence.data.loaders import read_binding, read_graph, read_ontology
 from thence.data.readers import read_sensors

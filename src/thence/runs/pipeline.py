@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from thence._base.atomic import claim, hold_interrupts, require_writable
+from thence._base.cluster import open_executor
 from thence._base.cluster.executors import Executor
-from thence._base.cluster.opening import open_executor
 from thence._base.progress import Progress, show_progress
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.data.stores.urls import is_url, without_credentials
-from thence.errors import ConfigError, RunError, door, quote
+from thence.errors import ConfigError, RunError, quote, reported_as
 from thence.runs.configuration import AUTO, BUILT_IN_ONTOLOGY, Config, InputConfig, RefineConfig
 from thence.runs.frames import build_row_features, build_rows, is_plain_table, read_rows
 from thence.runs.inputs import gather_system, load_job
@@ -398,7 +398,7 @@ def _claim_target(config: Config) -> Iterator[None]:
         yield
         return
     target = Path(config.output.path).absolute()
-    with door(RunError, "cannot be written", where=quote(target)[1:-1]):
+    with reported_as(RunError, "cannot be written", where=quote(target)[1:-1]):
         refuse_foreign(target, force=config.output.force)
         require_writable(target)
     with claim(target):

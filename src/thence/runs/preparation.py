@@ -14,12 +14,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from thence._base.memory.workspace import Workspace, open_workspace
+from thence._base.memory import Workspace, open_workspace
 from thence.data.graph.system import System
 from thence.data.graph.units import find_units
+from thence.data.readings.durations import format_duration
 from thence.data.readings.pooling import cut_sites, pool_readings
 from thence.data.readings.sensors import as_utc
-from thence.data.readings.steps import format_duration
 from thence.data.readings.windows import WindowedReadings, window
 from thence.errors import ConfigError, InputError, nearest
 from thence.language.items import Role

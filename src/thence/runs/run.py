@@ -30,7 +30,7 @@ from thence._base.integrity.checksums import parse_record
 from thence._base.integrity.manifest import CheckedFolder, new_listed_file, write_manifest
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
-from thence.errors import ConfigError, InputError, MiningError, RunError, door, nearest, quote
+from thence.errors import ConfigError, InputError, MiningError, RunError, nearest, quote, reported_as
 from thence.runs.configuration import Config
 from thence.runs.places import PLACES, Places, count_run_places, read_places, why_not_kept, write_places
 from thence.runs.reviews import (
@@ -537,7 +537,7 @@ def _unreadable(path: Path, error: Exception) -> RunError:
 
 
 def _require_whole(folder: Path) -> None:
-    with door(RunError, where=quote(folder)[1:-1], hint="check the path"):
+    with reported_as(RunError, where=quote(folder)[1:-1], hint="check the path"):
         exists = folder.is_dir()  # raises for a name that is too long
     if not exists:
         siblings = [p.name for p in folder.parent.iterdir() if p.is_dir()] if folder.parent.is_dir() else []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from thence._base.memory.workspace import Workspace, in_memory
+from thence._base.memory import Workspace, in_memory
 from thence.errors import InputError, MiningError
 from thence.language.items import Feature, Interval, Item, Value
 

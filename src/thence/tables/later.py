@@ -16,8 +16,8 @@ from datetime import timedelta
 
 import numpy as np
 
+from thence.data.readings.durations import format_duration
 from thence.data.readings.sensors import SEPARATOR, SensorData, qualified
-from thence.data.readings.steps import format_duration
 from thence.data.readings.windows import WindowedReadings
 from thence.tables.discretization import Discretizer
 

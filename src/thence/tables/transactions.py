@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence._base.atomic import new_file
-from thence._base.display.data import table_html
+from thence._base.display.html import Html, code, counted, folded, join, listed, notes, pairs, panel, table
 from thence._base.integrity.arrays import dump_arrays, load_arrays
 from thence.errors import ConfigError, InputError, MiningError, RunError, ThenceError, nearest, quote
 from thence.language.items import Aspect, Feature, Interval, Item, Value
@@ -38,6 +38,7 @@ __all__ = ["Block", "Column", "FeatureTable", "TransactionTable"]
 
 FORMAT = 1
 _FOREIGN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+_MOST_SHOWN = 20  # patterns in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,7 +401,7 @@ class TransactionTable:
         }
 
     def _repr_html_(self) -> str:
-        return table_html(self)
+        return _table_html(self)
 
     def __repr__(self) -> str:
         return (
@@ -674,3 +675,25 @@ class FeatureTable:
         ]
         numeric = [key for at, key in enumerate(keys) if self.categories[at] is None]
         return classes_by_key(discretizer, states, numeric, [keys[at] for at in targets if self.categories[at] is None])
+
+
+def _table_html(data: TransactionTable) -> str:
+    """Return a transaction table as HTML: its sizes, its blocks, and the notes."""
+    columns_and_items = f"{counted(data.n_features, 'feature')}, {counted(data.n_items, 'item')}"
+    sizes = f"{counted(data.n_rows, 'transaction')} × {columns_and_items}"
+    blocks = [block for block in data.blocks if block.pattern is not None]
+    rows = [
+        (_pattern(b.pattern), f"{b.n_embeddings:,}", f"{b.n_frames:,}", f"{len(b.columns):,}", f"{b.n_items:,}")
+        for b in blocks[:_MOST_SHOWN]
+    ]
+    grid = table(["pattern", "places", "frames", "features", "items"], rows, numbers=(1, 2, 3, 4)) if rows else Html("")
+    names = [] if blocks else [str(column.feature) for block in data.blocks for column in block.columns]
+    columns = pairs({"features": listed(names, 8)}) if names else Html("")
+    facts = pairs({"enrichment": data.enrichment})
+    more = [f"… and {len(blocks) - _MOST_SHOWN:,} more patterns"] if len(blocks) > _MOST_SHOWN else []
+    return panel(f"TransactionTable: {sizes}", facts, columns, grid, notes([*more, *data.notes]))
+
+
+def _pattern(pattern: Any) -> Html:
+    """A pattern in words, and its exact text when asked for."""
+    return join([pattern.english, folded("exact text", code(str(pattern)))])

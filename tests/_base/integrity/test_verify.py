@@ -93,7 +93,7 @@ def test_the_command(folder: Path) -> None:
 def test_a_folder_without_checksums_is_not_called_fine(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     found = CliRunner().invoke(app, ["verify", str(tmp_path)])
-    assert found.exit_code == 1 and "has no checksums; it cannot be told whether it was changed" in found.output
+    assert found.exit_code == 1 and "has no checksums; it is unknown whether it was changed" in found.output
 
 
 def test_a_path_that_is_too_long_is_our_error() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import thence._base.memory.sizes as sizes
-from thence._base.memory.sizes import LEAST, available_memory, default_limit, format_size, parse_size
+import thence._base.memory as sizes
+from thence._base.memory import LEAST, available_memory, default_limit, format_size, parse_size
 from thence.errors import ConfigError
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import thence as th
 import thence.runs.preparation as preparation
-from thence._base.memory.workspace import Workspace, in_memory, open_workspace
+from thence._base.memory import Workspace, in_memory, open_workspace
 from thence.errors import ConfigError
 
 MIB = 1 << 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ class Example:
     mode: Literal["a", "b"] = "a"
     flag: bool | float = False
     table: Mapping[str, int] = field(default_factory=dict)
+    words: str | Iterable[str] = ""
     anything: Any = None
 
 
@@ -45,6 +46,10 @@ def test_lists_become_tuples_and_integers_floats() -> None:
         ("mode", "c", "one of 'a', 'b'"),
         ("flag", "x", "a boolean or a number"),
         ("table", 3, "a table"),
+        ("words", 5, "a string or a list of strings"),
+        ("words", ["a", 5], "a string or a list of strings"),
+        ("words", b"a", "a string or a list of strings"),
+        ("words", "\ud800", "a string or a list of strings"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_named_by_its_python_type(name: str, value: Any, expected: str) -> None:

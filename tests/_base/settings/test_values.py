@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from thence._base.settings.values import require_zone
+from thence._base.settings.numbers import require_zone
 from thence.errors import ConfigError
 
 

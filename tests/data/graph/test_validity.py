@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import thence as th
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
-from thence.data.graph.validity import note_dated_structure
+from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node, note_dated_structure
 from thence.data.readings.windows import window
 from thence.errors import BindingError, GraphError
 from thence.runs.configuration import Config

@@ -298,3 +298,11 @@ def test_values_that_are_none_are_told_with_the_file(tmp_path: Path, old: str, n
     (tmp_path / "a.inp").write_text(NETWORK.format("0").replace(old, new), encoding="utf-8")
     with pytest.raises(GraphError, match=r"a\.inp"):
         read_graph(tmp_path / "a.inp")
+
+
+def test_emitters_are_properties(tmp_path: Path) -> None:
+    """WNTR gives their coefficients as numpy numbers, at which reading stopped."""
+    file = small(tmp_path)
+    file.write_text(file.read_text().replace("[END]", "[EMITTERS]\n J3  0.5\n[END]"), encoding="utf-8")
+    coefficient = read_graph(file).value("Junction J3", "emitter_coefficient")
+    assert type(coefficient) is float and coefficient > 0

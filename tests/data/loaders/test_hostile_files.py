@@ -203,8 +203,8 @@ def test_only_the_keys_that_a_node_has_are_looked_at(
 ) -> None:
     """Every key of a file was looked up for every node, whether the node had it or not."""
     typed: list[str] = []
-    monkeypatch.setattr(graphml_loader, "_typed", lambda raw, kind: typed.append(raw) or raw)
-    keys = "".join(f'<key id="k{n}" for="node" attr.name="p{n}"/>' for n in range(50))
+    monkeypatch.setattr(graphml_loader, "parse_value", lambda raw, kind: typed.append(raw) or raw)
+    keys = "".join(f'<key id="k{n}" for="node" attr.name="p{n}" attr.type="int"/>' for n in range(50))
     nodes = "".join(f'<node id="n{n}"><data key="k{n}">{n}</data></node>' for n in range(50))
     assert dict(read("a.graphml", graphml(nodes, keys=keys)).node("n7").properties) == {"p7": "7"}
     assert len(typed) == 50

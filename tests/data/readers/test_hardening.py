@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from thence.data.readers import read_sensors, sheet_sizes
+from thence.data.readers import excel, read_sensors
 from thence.data.readings.windows import window
 from thence.errors import InputError
 
@@ -156,9 +156,9 @@ def test_a_far_cell_is_no_huge_sheet(tmp_path: Path, monkeypatch: pytest.MonkeyP
             book.writestr(name, content)
     with pytest.raises(InputError, match=r"spans 1,048,576 rows × 16,384 columns, up to cell XFD1048576"):
         read_sensors(path)
-    monkeypatch.setattr(sheet_sizes, "_CHUNK", 40)
+    monkeypatch.setattr(excel, "_CHUNK", 40)
     with pytest.raises(InputError, match="up to cell XFD1048576"):
-        sheet_sizes.check_sheet_sizes(path)
+        excel.check_sheet_sizes(path)
 
 
 def test_damaged_and_empty_workbooks_end_in_our_error(tmp_path: Path) -> None:

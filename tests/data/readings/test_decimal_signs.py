@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thence.data.readings.decimal_signs import DecimalSign, detect_decimal_sign
+from thence.data.readings.frames import DecimalSign, detect_decimal_sign
 
 
 @pytest.mark.parametrize(

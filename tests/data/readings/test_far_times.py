@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from thence.data.readers import read_sensors
 from thence.data.readings.durations import parse_duration
-from thence.data.readings.far_times import bulk_years
+from thence.data.readings.scanning import bulk_years
 from thence.data.readings.sensors import SensorData, as_utc
 from thence.data.readings.windows import window
 from thence.errors import ConfigError, InputError

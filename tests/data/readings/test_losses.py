@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thence.data.readers import read_sensors
-from thence.data.readings.losses import advise_repair, is_small_loss, refuse_large_loss
+from thence.data.readings.cleaning import ErrorPolicy
 from thence.data.readings.windows import window
 from thence.errors import ConfigError, InputError
 
@@ -23,16 +23,17 @@ DAYS = [hour.strftime("%Y-%m-%d") for hour in HOURS]
 @given(lost=st.integers(0, 10**6), rest=st.integers(0, 10**6), share=st.floats(0, 1))
 def test_advice_and_refusal_agree(lost: int, rest: int, share: float) -> None:
     total = lost + rest
-    small = is_small_loss(lost, total, share)
+    policy = ErrorPolicy("repair", "a.csv", max_loss=share)
+    small = policy.allows(lost, total)
     assert small or lost > share * total
-    assert (advise_repair("bad-time", lost, total, max_loss=share, repair="repair") == "repair") == small
+    assert (policy.advise("bad-time", lost, total, "repair") == "repair") == small
     if small:
-        refuse_large_loss("bad-time", lost, total, max_loss=share, where="a.csv")
+        policy.refuse("bad-time", lost, total)
     else:
         with pytest.raises(InputError, match=r"pass max_loss=[01.]") as caught:
-            refuse_large_loss("bad-time", lost, total, max_loss=share, where="a.csv")
+            policy.refuse("bad-time", lost, total)
         confirmed = float(str(caught.value.hint).split("max_loss=")[1].split()[0])
-        refuse_large_loss("bad-time", lost, total, max_loss=confirmed, where="a.csv")
+        ErrorPolicy("repair", "a.csv", max_loss=confirmed).refuse("bad-time", lost, total)
 
 
 BAD = {
@@ -110,6 +111,6 @@ def test_a_few_bad_rows_of_many_are_repaired() -> None:
     assert read_sensors(frame, on_error="repair").report.count("bad-time") == 13
     with pytest.raises(InputError, match=r"would lose 13 of 2,400 rows \(0\.5 %\)"):
         read_sensors(frame, on_error="repair", max_loss=0)
-    with pytest.raises(ConfigError, match="max_loss must be at least 0 and at most 1, got 5"):
+    with pytest.raises(ConfigError, match="max_loss must lie between 0 and 1, got 5"):
         read_sensors(frame, max_loss=5)
     assert read_sensors(frame, on_error="repair").span == (HOURS[0].replace(tzinfo=UTC), HOURS[-1].replace(tzinfo=UTC))

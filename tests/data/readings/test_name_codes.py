@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
-from thence.data.readings import name_codes
-from thence.data.readings.name_codes import NameCoder, distinct_names
+from thence.data.readings import scanning
+from thence.data.readings.scanning import NameCoder, distinct_names
 from thence.errors import InputError
 
 NAMES = ["a", "twelve chars", "thirteen chars", "a name that is far longer than twelve bytes", "ä", ""]
@@ -42,15 +42,15 @@ def test_distinct_names_of_a_file_in_many_batches(
     drawn = [NAMES[k] for k in rng.integers(0, 5, size=5000)]
     frame = pl.DataFrame({"sensor": pl.Series(drawn, dtype=pl.String).cast(dtype)})
     frame.write_parquet(tmp_path / "a.parquet", row_group_size=500)
-    monkeypatch.setattr(name_codes, "BATCH_ROWS", 300)
-    monkeypatch.setattr(name_codes, "PLAIN_BATCHES", 1)
+    monkeypatch.setattr(scanning, "NAME_BATCH_ROWS", 300)
+    monkeypatch.setattr(scanning, "PLAIN_BATCHES", 1)
     assert distinct_names(pl.scan_parquet(tmp_path / "a.parquet"), "sensor", source="a") == sorted(NAMES[:5])
 
 
 def test_more_names_than_expected_take_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [f"a rather long sensor name {k}" for k in range(3000)]
-    monkeypatch.setattr(name_codes, "PLAIN_BATCHES", 0)
-    monkeypatch.setattr(name_codes, "MOST_NAMES", 100)
+    monkeypatch.setattr(scanning, "PLAIN_BATCHES", 0)
+    monkeypatch.setattr(scanning, "MOST_NAMES", 100)
     assert distinct_names(pl.LazyFrame({"s": many * 2}), "s", source="frame") == sorted(many)
     # The same text stored again and again has as many references as rows, more than there are names.
     copies = pl.concat([pl.Series([many[0]]) for _ in range(2000)], rechunk=True)

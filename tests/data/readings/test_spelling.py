@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import thence as th
 from thence.data.readers import read_sensors
 from thence.data.readers.few_values import FewValues, states_by_kind
+from thence.data.readings.frames import spell_states, spell_texts
 from thence.data.readings.sensors import Sensor, SensorData
-from thence.data.readings.spelling import spell_states, spell_texts
 from thence.errors import InputError
 from thence.language.states import state_key
 
@@ -90,7 +90,7 @@ def test_the_report_names_them_and_patterns_decide() -> None:
     assert [s.id for s in read_sensors(frame, units={"level": "m"}).sensors if s.categorical] == ["P_on", "V_on"]
     tiny = frame.head(4)
     assert [s.id for s in read_sensors(tiny, categorical=["*_on"]).sensors if s.categorical] == ["P_on", "V_on"]
-    with pytest.raises(InputError, match=r"numeric contains unknown sensors: 'Q\*'"):
+    with pytest.raises(InputError, match=r"numeric contains 'Q\*', but no column or sensor has this name"):
         read_sensors(frame, numeric=["Q*"])
 
 

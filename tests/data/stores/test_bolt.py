@@ -282,9 +282,9 @@ def test_a_dropped_connection_is_tried_again_and_loses_nothing(plant: str, serve
 def test_a_graph_that_changes_while_it_is_read_is_refused(
     server: BoltProcess, plant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from thence.data.stores import bolt_graph
+    from thence.data.stores import bolt
 
-    monkeypatch.setattr(bolt_graph, "_COUNTS", (("nodes", "RETURN 4 AS total"), ("edges", "RETURN 4 AS total")))
+    monkeypatch.setattr(bolt, "_COUNTS", (("nodes", "RETURN 4 AS total"), ("edges", "RETURN 4 AS total")))
     with pytest.raises(th.GraphError, match="3 nodes were read, now there are 4"):
         th.read_graph(plant)
 

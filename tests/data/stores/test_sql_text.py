@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.data.stores.spool import ContentHash
-from thence.data.stores.sql_text import condition, identifier, literal, qualified, split_name
+from thence.data.stores.databases import condition, identifier, literal, qualified, split_name
+from thence.data.stores.sql import ContentHash
 from thence.errors import ConfigError
 
 duckdb: Any = pytest.importorskip("duckdb")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.data.stores.bolt_values import plain_properties, plain_value
+from thence.data.stores.bolt import plain_properties, plain_value
 from thence.data.stores.urls import credentials_of, is_url, mask, without_credentials
 
 PASSWORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=6, max_size=20)

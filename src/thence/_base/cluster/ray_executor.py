@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from thence._base.cluster.executors import AHEAD
 from thence._base.settings.numbers import require_integer, require_number
-from thence.errors import ClusterError, ConfigError, require
+from thence.errors import ClusterError, ConfigError, reason_of, require
 
 __all__ = ["RayExecutor"]
 
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 # Seconds between two looks at the head, and the most that one look may take.
 _LOOK, _ANSWER = 1.0, 2.0
 # Seconds after which the size of the cluster is looked up again.
-_ASK_AGAIN = 5.0
+_CHECK_AGAIN = 5.0
 # Seconds in which Ray must close a connection; without a head it takes its time.
 _CLOSE = 10.0
 # Ray ends the process after a minute without a head.
@@ -122,13 +122,13 @@ class RayExecutor:
         call = ray.remote(num_cpus=1, max_retries=self._retries)(_call)
         todo = iter(tasks)
         waiting: deque[Any] = deque()
-        workers, asked = self.workers, time.monotonic()
+        workers, checked = self.workers, time.monotonic()
         stored = ray.put(shared)
         try:
             while True:
                 # A cluster may grow while it works.
-                if time.monotonic() - asked > _ASK_AGAIN:
-                    workers, asked = self.workers, time.monotonic()
+                if time.monotonic() - checked > _CHECK_AGAIN:
+                    workers, checked = self.workers, time.monotonic()
                 while len(waiting) < AHEAD * workers and (task := next(todo, _END)) is not _END:
                     waiting.append(call.remote(version("thence"), function, stored, task))
                 if not waiting:
@@ -158,7 +158,7 @@ class RayExecutor:
             self._ray.init(address=wanted, log_to_driver=False, logging_level="ERROR", namespace="thence")
         except Exception as error:
             raise ClusterError(
-                f"no Ray cluster can be used here ({_first_line(error)})",
+                f"no Ray cluster can be used here ({reason_of(error)})",
                 where=address,
                 hint=hint,
             ) from error
@@ -183,13 +183,13 @@ class RayExecutor:
             except _deaths(errors) as error:
                 raise self._given_up() from error
             except (errors.RaySystemError, errors.RayError, ConnectionError) as error:
-                raise self._lost(_first_line(error)) from error
+                raise self._lost(reason_of(error)) from error
             self._require_head()
 
     def _require_head(self) -> None:
         """Wait until the head answers; raise if it does not in time.
 
-        To be called before Ray is asked for something that only the head knows: Ray would wait a minute, and then end
+        To be called before Ray is called for something that only the head knows: Ray would wait a minute, and then end
         the process.
         """
         since = time.monotonic()
@@ -237,7 +237,7 @@ def _call(caller: str, function: Callable[[Any, Any], Result], shared: Any, task
 
 
 def _deaths(errors: Any) -> tuple[type[Exception], ...]:
-    """The errors by which Ray tells that a worker is gone; it also ends those of a machine that runs out of memory."""
+    """The errors by which Ray reports a lost worker; it also ends those of a machine that runs out of memory."""
     return errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError, errors.OutOfMemoryError
 
 
@@ -247,7 +247,3 @@ def _explain(error: Any) -> BaseException:
     if isinstance(cause, ModuleNotFoundError) and str(cause.name).partition(".")[0] == "thence":
         return ClusterError("a worker does not have Thence", hint="install the same version on all machines")
     return cause if isinstance(cause, BaseException) else error
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -9,7 +9,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Html", "bar", "code", "folded", "join", "notes", "pairs", "panel", "remark", "small", "table", "text"]
+__all__ = [
+    "Html",
+    "bar",
+    "code",
+    "counted",
+    "folded",
+    "join",
+    "listed",
+    "notes",
+    "pairs",
+    "panel",
+    "remark",
+    "small",
+    "table",
+]
 
 _STYLE = """
 .thence{font-size:13px;line-height:1.45;max-width:72em;overflow-x:auto}
@@ -111,6 +125,21 @@ def notes(lines: Iterable[str], *, limit: int = 10) -> Html:
     if len(listed) > limit:
         shown.append(f"<li>… and {len(listed) - limit:,} more</li>")
     return Html(f'<ul class="th-small">{"".join(shown)}</ul>' if shown else "")
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the first names, separated by commas."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples:
+        >>> counted(1, "rule"), counted(1200, "rule")
+        ('1 rule', '1,200 rules')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def panel(title: str, *parts: Html) -> str:

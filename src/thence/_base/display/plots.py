@@ -7,15 +7,14 @@ extra ``plots``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from thence._base.display.rules import ManyRules
 from thence.errors import ConfigError, nearest, require
 
-__all__ = ["KINDS", "Rules", "plot_rules", "quantity"]
+__all__ = ["KINDS", "plot_rules", "quantity"]
 
 _MOST_POINTS = 2_000
 _MOST_QUANTITIES = 30
@@ -24,35 +23,7 @@ _NUMBERS = ("support", "confidence", "zhang")
 _ZHANG_COLOURS = ["#c8553d", "#d9d2c5", "#2a6f97"]
 
 
-class Rules(ManyRules, Protocol):
-    """What is drawn of a rule set."""
-
-    @property
-    def items(self) -> Sequence[Any]:
-        """The distinct items, each with a ``feature``."""
-        ...
-
-    @property
-    def antecedents(self) -> Any:
-        """Positions in ``items``, one row per rule; −1 fills short antecedents."""
-        ...
-
-    @property
-    def consequents(self) -> Any:
-        """Positions in ``items``."""
-        ...
-
-    @property
-    def coverage_of(self) -> Callable[[Any], float] | None:
-        """Computes the share of rows covered by some rules, while the table is in memory."""
-        ...
-
-    def take(self, chosen: Any) -> Any:
-        """The rules at some positions."""
-        ...
-
-
-def plot_rules(rules: Rules, kind: str) -> Any:
+def plot_rules(rules: Any, kind: str) -> Any:
     """Draw rules.
 
     Args:
@@ -76,7 +47,7 @@ def plot_rules(rules: Rules, kind: str) -> Any:
     return KINDS[kind](altair, rules)
 
 
-def _draw_scatter(altair: Any, rules: Rules) -> Any:
+def _draw_scatter(altair: Any, rules: Any) -> Any:
     """A point per rule at its support and confidence, in a colour for its Zhang's metric."""
     shown = min(len(rules), _MOST_POINTS)
     support, confidence, zhang = (rules.measure(name)[:shown] for name in ("support", "confidence", "zhang"))
@@ -106,7 +77,7 @@ def _draw_scatter(altair: Any, rules: Rules) -> Any:
     )
 
 
-def _draw_coverage(altair: Any, rules: Rules) -> Any:
+def _draw_coverage(altair: Any, rules: Any) -> Any:
     """The share of rows that the first rules cover together, by their number."""
     if rules.coverage_of is None:
         raise ConfigError(
@@ -139,7 +110,7 @@ def _counts(most: int) -> list[int]:
     return sorted({*np.geomspace(1, most, _STEPS).round().astype(int).tolist(), most})
 
 
-def _draw_matrix(altair: Any, rules: Rules) -> Any:
+def _draw_matrix(altair: Any, rules: Any) -> Any:
     """A cell per pair of quantities: how many rules lead from one to the other, and how confident they are."""
     names = [quantity(item.feature) for item in rules.items]
     confidence = rules.measure("confidence")
@@ -217,7 +188,7 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-KINDS: dict[str, Callable[[Any, Rules], Any]] = {
+KINDS: dict[str, Callable[[Any, Any], Any]] = {
     "scatter": _draw_scatter,
     "coverage": _draw_coverage,
     "matrix": _draw_matrix,

@@ -3,103 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from thence._base.display.html import Content, Html, bar, code, folded, join, notes, pairs, panel, remark, table
+from thence._base.display.html import (
+    Content,
+    Html,
+    bar,
+    code,
+    counted,
+    folded,
+    join,
+    notes,
+    pairs,
+    panel,
+    remark,
+    table,
+)
 from thence._base.display.percent import percent
 
-__all__ = [
-    "ManyRules",
-    "OneRule",
-    "OneRun",
-    "format_measure",
-    "rule_html",
-    "rules_html",
-    "run_html",
-    "spread_text",
-]
+__all__ = ["format_measure", "rule_html", "rules_html", "run_html", "spread_text"]
 
 SMALLEST = 0.0001
 SHOWN = 20
 """How many rules are shown."""
-
-
-class OneRule(Protocol):
-    """What is shown of a rule."""
-
-    @property
-    def english(self) -> str:
-        """The rule as a sentence."""
-        ...
-
-
-class ManyRules(Protocol):
-    """What is shown of a rule set."""
-
-    @property
-    def extras(self) -> Mapping[str, Any]:
-        """Further columns."""
-        ...
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Remarks on the result."""
-        ...
-
-    @property
-    def counts(self) -> Any:
-        """The counts, of which ``n_both`` and ``n_consequent`` are used."""
-        ...
-
-    @property
-    def entries(self) -> Sequence[Sequence[int]]:
-        """The positions of rules that are shown together."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def rule(self, number: int) -> OneRule:
-        """One of the rules."""
-        ...
-
-    def likewise(self, entry: Sequence[int]) -> Sequence[str]:
-        """What the further rules of an entry say."""
-        ...
-
-    def measure(self, name: str) -> Any:
-        """A measure of every rule."""
-        ...
-
-
-class OneRun(Protocol):
-    """What is shown of a run."""
-
-    @property
-    def rules(self) -> ManyRules:
-        """The rules."""
-        ...
-
-    @property
-    def summary(self) -> Mapping[str, Any]:
-        """Sizes, means, notes and seconds."""
-        ...
-
-    @property
-    def logic(self) -> Mapping[str, Sequence[str]]:
-        """Sentences of laws and controls by title."""
-        ...
-
-    @property
-    def path(self) -> Path | None:
-        """The run folder."""
-        ...
-
-    @property
-    def complete(self) -> bool:
-        """Whether the run was not interrupted."""
-        ...
 
 
 def spread_text(times: float, places: float) -> str:
@@ -130,24 +57,24 @@ def format_measure(value: float) -> str:
     return text
 
 
-def rule_html(rule: OneRule) -> str:
+def rule_html(rule: Any) -> str:
     """Return a rule as HTML: its sentence, and its exact text below."""
     return panel(_capital(rule.english), remark(code(str(rule))))
 
 
-def rules_html(rules: ManyRules) -> str:
+def rules_html(rules: Any) -> str:
     """Return a rule set as HTML: the first rules with their numbers, and the notes."""
-    return panel(_count(len(rules), "rule"), _rules(rules), notes(rules.notes))
+    return panel(counted(len(rules), "rule"), _rules(rules), notes(rules.notes))
 
 
-def run_html(run: OneRun) -> str:
+def run_html(run: Any) -> str:
     """Return a run as HTML: its state and sizes, the first rules, and the notes."""
     title = f"Run {run.path}" if run.path is not None else "Run in memory"
     logic = [join([remark(name), notes(map(_capital, found), limit=SHOWN)]) for name, found in run.logic.items()]
     return panel(title, pairs(_run_facts(run)), *logic, _rules(run.rules), notes(run.summary.get("notes", ())))
 
 
-def _run_facts(run: OneRun) -> Iterator[tuple[str, Content]]:
+def _run_facts(run: Any) -> Iterator[tuple[str, Content]]:
     summary = run.summary
     if not run.complete:
         yield "state", "interrupted: rules may be missing"
@@ -155,7 +82,7 @@ def _run_facts(run: OneRun) -> Iterator[tuple[str, Content]]:
     of_found = f" of {found:,} found" if found not in (None, len(run.rules)) else ""
     yield "rules", f"{len(run.rules):,}{of_found}"
     sizes = {"n_transactions": "transaction", "n_features": "feature", "n_items": "item"}
-    known = [_count(summary[name], noun) for name, noun in sizes.items() if summary.get(name) is not None]
+    known = [counted(summary[name], noun) for name, noun in sizes.items() if summary.get(name) is not None]
     if known:
         yield "table", ", ".join(known)
     if summary.get("data_coverage") is not None:
@@ -166,7 +93,7 @@ def _run_facts(run: OneRun) -> Iterator[tuple[str, Content]]:
         yield "seconds", ", ".join(f"{stage} {spent:.2f}" for stage, spent in summary["seconds"].items())
 
 
-def _rules(rules: ManyRules) -> Html:
+def _rules(rules: Any) -> Html:
     if not len(rules):
         return Html("")
     entries = rules.entries[:SHOWN]
@@ -187,7 +114,7 @@ def _rules(rules: ManyRules) -> Html:
     return join([grid, remark(f"… and {len(rules) - shown:,} more")]) if len(rules) > shown else grid
 
 
-def _confidence(rules: ManyRules, number: int, confidence: float, overall: float) -> Html:
+def _confidence(rules: Any, number: int, confidence: float, overall: float) -> Html:
     """The confidence, that of the other direction, and the share of rows in which the consequent holds anyway."""
     parts = [bar(format_measure(confidence), confidence)]
     if "both_ways" in rules.extras and rules.extras["both_ways"][number]:
@@ -196,7 +123,7 @@ def _confidence(rules: ManyRules, number: int, confidence: float, overall: float
     return join([*parts, remark(f"{format_measure(overall)} overall")])
 
 
-def _sentence(rules: ManyRules, entry: Sequence[int]) -> Html:
+def _sentence(rules: Any, entry: Sequence[int]) -> Html:
     number = entry[0]
     parts: list[Content] = [_capital(rules.rule(number).english)]
     extras = rules.extras
@@ -212,7 +139,3 @@ def _sentence(rules: ManyRules, entry: Sequence[int]) -> Html:
 
 def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,7 +1,8 @@
 """Checksums (SHA-256) of files, of JSON records that carry their own, and of arrays.
 
-A checksum tells a change by accident: a flipped bit, a torn file, a number edited by hand. It is no signature: whoever
-changes a file on purpose can write a new checksum too. This module computes and compares; it knows no kind of file.
+A checksum detects a change by accident: a flipped bit, a torn file, a number edited by hand. It is no signature:
+whoever changes a file on purpose can write a new checksum too. This module computes and compares; it knows no kind of
+file.
 """
 
 from __future__ import annotations

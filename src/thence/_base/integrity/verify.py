@@ -14,7 +14,7 @@ from typing import Any
 from thence._base.atomic import INCOMPLETE
 from thence._base.integrity.checksums import parse_record, read_sealed, require_seal
 from thence._base.integrity.manifest import MANIFEST, read_manifest
-from thence.errors import RunError, door, nearest, quote, show_path
+from thence.errors import RunError, nearest, quote, reported_as, show_path
 
 __all__ = ["Verification", "verify"]
 
@@ -63,7 +63,7 @@ class Verification:
 
     def __str__(self) -> str:
         if not self.checked and not self.damaged:
-            return f"{self.path}: has no checksums; it cannot be told whether it was changed"
+            return f"{self.path}: has no checksums; it is unknown whether it was changed"
         counted = _count(len(self.checked), "file is as it was", "files are as they were") + " written"
         if self.damaged:
             counted += ", " + _count(len(self.damaged), "is not", "are not")
@@ -85,7 +85,8 @@ def _count(number: int, one: str, several: str) -> str:
 def verify(path: str | Path) -> Verification:
     """Compare the files of a run, a model, a cache or a folder of results with the checksums written with them.
 
-    Checksums tell changes by accident, such as a damaged disk, a torn copy or an edited number. They are no signature.
+    Checksums detect changes by accident, such as a damaged disk, a torn copy or an edited number. They are not a
+    signature.
 
     Args:
         path: A folder, with everything below it, or a file that carries its own checksum, such as a saved table, a
@@ -107,7 +108,7 @@ def verify(path: str | Path) -> Verification:
         (True, {'summary.json': 'was changed or damaged after it was written: its checksum does not match'})
     """
     target = Path(path)
-    with door(RunError, where=show_path(target), hint="check the path"):
+    with reported_as(RunError, where=show_path(target), hint="check the path"):
         if target.is_file():
             return _verify_file(target)
         if not target.is_dir():

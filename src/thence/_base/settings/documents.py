@@ -1,4 +1,4 @@
-"""JSON, TOML and XML as data, within limits: what a file from anywhere may contain.
+"""JSON, TOML and XML as data, within limits: what a file from anywhere may contain; and TOML text of settings.
 
 A document is refused, never read in part: if it is nested too deeply, has a number with too many digits, has a key
 twice, of which a parser would keep the last, or is XML with entities, which can grow without bound or name other files.
@@ -10,22 +10,24 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from thence.errors import ThenceError, door, quote
+from thence.errors import ThenceError, quote, reported_as
 
 __all__ = [
     "DEEPEST",
-    "MOST_DIGITS",
     "check_json_depth",
     "check_xml",
+    "line_of",
     "parse_json",
     "parse_toml",
     "parse_xml",
     "read_text",
+    "toml_text",
 ]
 
 DEEPEST = 100
@@ -63,7 +65,7 @@ def read_text(path: Path, *, error: type[ThenceError]) -> str:
         Traceback (most recent call last):
         thence.errors.GraphError: no such file: cannot be read: No such file or directory
     """
-    with door(error, where=str(path)):
+    with reported_as(error, where=str(path)):
         raw = path.read_bytes()
     try:
         return raw.decode("utf-8-sig")
@@ -293,3 +295,76 @@ def _too_many_digits(number: str, where: str, error: type[ThenceError]) -> Thenc
         where=where,
         hint="write it as a decimal number or as a string",
     )
+
+
+_KEY_PART = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(\.)?""")
+
+
+def toml_text(data: Mapping[str, Any]) -> str:
+    """Return a mapping as TOML. Keys whose value is ``None`` are left out, since TOML has no null.
+
+    >>> print(toml_text({"seed": 1, "windows": {"every": "30min", "derive": ["change"], "end": None}}), end="")
+    seed = 1
+    <BLANKLINE>
+    [windows]
+    every = "30min"
+    derive = ["change"]
+    """
+    import tomlkit
+
+    return tomlkit.dumps(_without_none(data))
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    return [_without_none(member) for member in value] if isinstance(value, (list, tuple)) else value
+
+
+def line_of(text: str, path: tuple[str, ...]) -> int | None:
+    """Return the number of the line that sets the key at ``path``, or else that starts the innermost table around it.
+
+    Args:
+        text: The TOML text.
+        path: The keys that lead to the value.
+
+    Returns:
+        The line number from 1, or ``None`` if neither the key nor a table around it is in the text.
+
+    Examples:
+        >>> line_of('seed = 1\\n[windows]\\nevry = "1h"', ("windows", "evry"))
+        3
+    """
+    best: tuple[int, int] | None = None
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            header = stripped.lstrip("[")
+            table = here = _dotted_key(header) or ()
+        elif (name := _dotted_key(stripped)) is not None and stripped[:1] not in ("#", ""):
+            here = table + name
+        else:
+            continue
+        depth = _common_length(here, path)
+        # The first line with the longest common path wins; another key in the same table does not count.
+        if depth == len(here) and depth and (best is None or depth > best[0]):
+            best = (depth, number)
+    return best[1] if best else None
+
+
+def _dotted_key(text: str) -> tuple[str, ...] | None:
+    """The dotted key at the start of a line, or ``None`` if the line does not start with one."""
+    parts: list[str] = []
+    at = 0
+    while match := _KEY_PART.match(text, at):
+        parts.append(next(group for group in match.groups()[:3] if group is not None))
+        at = match.end()
+        if not match.group(4):
+            return tuple(parts) if text[at : at + 1] in ("=", "]") else None
+    return None
+
+
+def _common_length(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    """How many keys two paths have in common from the start."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False))))

@@ -1,4 +1,4 @@
-"""Checks of numeric settings: integers, finite numbers, shares and seeds.
+"""Checks of single settings: integers, finite numbers, shares, seeds and time zones.
 
 Values come from callers and from configuration files. They are checked when a part is constructed, so that a wrong one
 does not surface after an hour of work. Every error names the setting.
@@ -10,17 +10,18 @@ import math
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from thence.errors import ConfigError
 
 __all__ = [
-    "LARGEST_SEED",
     "MOST_ANTECEDENTS",
     "is_within_floats",
     "require_integer",
     "require_number",
     "require_seed",
     "require_share",
+    "require_zone",
     "shown",
 ]
 
@@ -95,3 +96,20 @@ def shown(value: Any) -> str:
         # An integer with more digits than Python writes.
         return "a number with thousands of digits"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def require_zone(name: str) -> None:
+    """Raise a ``ConfigError`` unless ``name`` is a time zone of the IANA database.
+
+    Examples:
+        >>> require_zone("Europe/Berlin")
+        >>> require_zone("Mars")
+        Traceback (most recent call last):
+        thence.errors.ConfigError: 'timezone' must be an IANA time zone, got 'Mars' (for example 'Europe/Berlin')
+    """
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
+        raise ConfigError(
+            f"'timezone' must be an IANA time zone, got {name!r}", hint="for example 'Europe/Berlin'"
+        ) from error

@@ -1,7 +1,7 @@
 """Parts chosen by name: those of the package, and those that installed packages add through entry points.
 
 A registry is read-only. A part of the package is one line in its table; a part of another package is one entry point.
-Nothing is imported before it is asked for.
+Nothing is imported before it is loaded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
-from thence.errors import ConfigError, nearest
+from thence.errors import ConfigError, ThenceError, nearest
 
 __all__ = ["Registry"]
 
@@ -26,6 +26,7 @@ class Registry(Generic[T]):
         built_in: Name to ``"module:attribute"`` for the parts of this package.
         group: The entry point group in which other packages register parts of this kind.
         of: The type that every part must be an instance of.
+        error: The class of the error for an unknown name, or a part that cannot be used.
 
     Examples:
         >>> registry = Registry("codec", {"json": "json:dumps"}, group="example.codecs", of=object)
@@ -36,11 +37,20 @@ class Registry(Generic[T]):
         thence.errors.ConfigError: unknown codec 'jason' (did you mean 'json'?)
     """
 
-    def __init__(self, kind: str, built_in: Mapping[str, str], *, group: str, of: type[T]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        built_in: Mapping[str, str],
+        *,
+        group: str,
+        of: type[T],
+        error: type[ThenceError] = ConfigError,
+    ) -> None:
         self.kind = kind
         self.built_in = dict(built_in)
         self.group = group
         self.of = of
+        self.error = error
 
     def _plugins(self) -> dict[str, str]:
         return {point.name: point.value for point in entry_points(group=self.group)}
@@ -56,10 +66,10 @@ class Registry(Generic[T]):
         return name in self.built_in or name in self._plugins()
 
     def check(self, name: str) -> None:
-        """Raise a ``ConfigError`` that suggests the nearest name if ``name`` is unknown."""
+        """Raise an error that suggests the nearest name if ``name`` is unknown."""
         if name not in self:
             known = self.names()
-            raise ConfigError(
+            raise self.error(
                 f"unknown {self.kind} '{name}'", hint=nearest(name, known) or "known: " + ", ".join(sorted(known))
             )
 
@@ -67,7 +77,7 @@ class Registry(Generic[T]):
         """Import and return the part with this name; a name of the package wins over one of a plug-in.
 
         Raises:
-            ConfigError: If the name is unknown, or the part of a plug-in cannot be imported or has the wrong type.
+            ThenceError: If the name is unknown, or the part of a plug-in cannot be imported or has the wrong type.
         """
         self.check(name)
         if name in self.built_in:
@@ -78,17 +88,17 @@ class Registry(Generic[T]):
         try:
             found = _import(target)
         except (ImportError, AttributeError) as error:
-            raise ConfigError(f"cannot be imported ({error})", where=where, hint="reinstall that package") from error
+            raise self.error(f"cannot be imported ({error})", where=where, hint="reinstall that package") from error
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
             # Code of others may raise anything when it is imported.
             reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise ConfigError(
+            raise self.error(
                 f"fails when it is imported ({reason})", where=where, hint="update or remove that package"
             ) from error
         if not isinstance(found, self.of):
-            raise ConfigError(f"must be a {self.of.__name__}, got a {type(found).__name__}", where=where)
+            raise self.error(f"must be a {self.of.__name__}, got a {type(found).__name__}", where=where)
         return found
 
 

@@ -7,7 +7,7 @@ import re
 
 from thence.errors import ConfigError, quote
 
-__all__ = ["MOST_THREADS", "default_threads"]
+__all__ = ["default_threads"]
 
 MOST_THREADS = 1024
 """The largest number that the environment variable may ask for."""
@@ -23,14 +23,14 @@ def default_threads() -> int:
         >>> default_threads() >= 1
         True
     """
-    asked = os.environ.get("THENCE_THREADS", "")
-    if asked:
-        if not re.fullmatch("[0-9]{1,4}", asked) or not 1 <= int(asked) <= MOST_THREADS:
+    given = os.environ.get("THENCE_THREADS", "")
+    if given:
+        if not re.fullmatch("[0-9]{1,4}", given) or not 1 <= int(given) <= MOST_THREADS:
             raise ConfigError(
-                f"the environment variable THENCE_THREADS is {quote(asked)}, which is not a valid number of threads",
+                f"the environment variable THENCE_THREADS is {quote(given)}, which is not a valid number of threads",
                 hint=f"set it to a number from 1 to {MOST_THREADS:,}, or unset it for one per processor",
             )
-        return int(asked)
+        return int(given)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

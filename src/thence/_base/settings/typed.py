@@ -15,8 +15,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from thence._base.settings.documents import line_of
 from thence._base.settings.numbers import is_within_floats, require_integer, require_number, shown
-from thence._base.settings.toml import line_of
 from thence.errors import ConfigError, PatternError, nearest
 
 __all__ = [
@@ -215,8 +215,8 @@ def _is_plain(annotation: Any) -> bool:
         return all(_is_plain(choice) for choice in arguments)
     if origin is tuple:
         return len(arguments) == 2 and arguments[1] is ... and _is_plain(arguments[0])
-    if origin is Mapping:
-        return _is_plain(arguments[1])
+    if origin in (Iterable, Mapping):
+        return all(map(_is_plain, arguments))
     return origin is typing.Literal or annotation in _NAMES
 
 
@@ -299,8 +299,12 @@ def _convert(value: Any, annotation: Any) -> tuple[bool, Any]:
         return False, value
     if origin is typing.Literal:
         return value in arguments, value
-    if origin is tuple:
-        if not isinstance(value, (list, tuple)):
+    if origin is Iterable and not isinstance(value, (list, tuple, set, frozenset)):
+        # A string is one name; what can be iterated only once is checked by whoever iterates it.
+        iterable = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
+        return (_convert(value, str)[0] if isinstance(value, str) else iterable), value
+    if origin in (tuple, Iterable):
+        if not isinstance(value, (list, tuple)) and origin is tuple:
             return False, value
         members = [_convert(member, arguments[0]) for member in value]
         return all(matches for matches, _ in members), tuple(converted for _, converted in members)
@@ -308,7 +312,10 @@ def _convert(value: Any, annotation: Any) -> tuple[bool, Any]:
         if not isinstance(value, Mapping):
             return False, value
         inner = {key: _convert(member, arguments[1]) for key, member in value.items()}
-        return all(matches for matches, _ in inner.values()), {key: converted for key, (_, converted) in inner.items()}
+        fits = all(_convert(key, arguments[0])[0] and matches for key, (matches, _) in inner.items())
+        return fits, {key: converted for key, (_, converted) in inner.items()}
+    if annotation is str and isinstance(value, str):
+        return not any("\ud800" <= sign <= "\udfff" for sign in value), value  # halves of a pair cannot be written
     if annotation is float:
         matches = isinstance(value, Real) and not isinstance(value, bool) and is_within_floats(value)
         return matches, float(value) if matches else value
@@ -324,7 +331,7 @@ def _type_name(annotation: Any) -> str:
         return " or ".join(_type_name(choice) for choice in arguments if choice is not type(None))
     if origin is typing.Literal:
         return "one of " + ", ".join(repr(choice) for choice in arguments)
-    if origin is tuple:
+    if origin in (tuple, Iterable):
         plural = _PLURALS.get(arguments[0])
         return f"a list of {plural}" if plural else f"a list, each element {_type_name(arguments[0])}"
     if origin is not None and issubclass(origin, Mapping):

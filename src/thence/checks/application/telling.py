@@ -13,7 +13,7 @@ import polars as pl
 
 from thence._base.display.html import Html, notes, pairs, panel, small, table
 from thence.checks.application.verdicts import Verdict
-from thence.data.readings.steps import format_duration
+from thence.data.readings.durations import format_duration
 from thence.statements.counting.assurance import wilson_bounds
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any
 
 from thence._base.display.percent import percent
 from thence.checks.monitor.health import DRIFTED, HOLDS, MISSING, SILENT, Change
-from thence.data.readings.steps import format_duration
+from thence.data.readings.durations import format_duration
 from thence.errors import attempt
 from thence.statements.rules.ruleset import RuleSet
 

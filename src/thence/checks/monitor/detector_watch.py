@@ -20,9 +20,8 @@ from thence.checks.detect.detector import Detector
 from thence.checks.monitor.batches import Roster
 from thence.checks.monitor.history import Complete
 from thence.data.graph.system import System
-from thence.data.readings.durations import parse_duration
+from thence.data.readings.durations import format_duration, parse_duration
 from thence.data.readings.sensors import SensorData
-from thence.data.readings.steps import format_duration
 from thence.errors import ConfigError, attempt
 
 __all__ = ["Alarmed", "DetectorWatch"]

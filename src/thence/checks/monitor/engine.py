@@ -26,8 +26,7 @@ from thence.checks.monitor.open_windows import OpenWindows
 from thence.checks.monitor.rule_frames import EncodedFrames, place_names
 from thence.checks.monitor.setup import set_up
 from thence.data.graph.system import System
-from thence.data.readings.durations import parse_duration
-from thence.data.readings.steps import format_duration
+from thence.data.readings.durations import format_duration, parse_duration
 from thence.errors import ConfigError, RunError
 from thence.runs.reviews import Reviewed
 from thence.runs.run import Run

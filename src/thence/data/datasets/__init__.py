@@ -1,7 +1,7 @@
 """Data sets by name: ``load("net3")`` returns a ``System`` of readings, graph, ontology, binding and labels.
 
 Data sets are simulated, or read from files of their publishers, which are downloaded on first use. Each has a module of
-its own, imported when it is asked for.
+its own, imported when it is loaded.
 
 A new data set is one module that defines a ``NamedDataset`` (see ``thence.data.datasets.named``) and one line in
 ``DATASETS``. Another package adds a data set with an entry point in its ``pyproject.toml``:

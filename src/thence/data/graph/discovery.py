@@ -3,9 +3,10 @@
 A path is a sequence of classes and relations between two nodes with sensors. A star aggregates, around a focus node,
 the readings of its neighbours by role (relation, direction, class). All of them with enough embeddings are returned;
 which of them give rules is decided later, by counting. A unit is a node with the sensors of its points
-(``thence.data.graph.units``); one embedding is enough. Where most sensors of a kind have no other of the kind nearby, a
-star has the nearest of them as a role. This module looks at the graph and at which nodes have which kinds of sensors.
-It must not look at readings.
+(``thence.data.graph.units``); one embedding is enough. Where most sensors of a kind have no other of the kind nearby,
+a star has the nearest of them as a role: all foci are served by one search that starts at the wanted nodes and passes
+each of them on from node to node, and of nodes at the same distance the first by id counts as nearer. This module
+looks at the graph and at which nodes have which kinds of sensors. It must not look at readings.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import numpy.typing as npt
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex, Ints, find_role_members, most_specific_label, with_ancestors
-from thence.data.graph.nearest import find_nearest
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.units import CONTAINS, IS_WITHIN, Units, find_units
 from thence.data.readings.sensors import SensorData
@@ -27,7 +27,96 @@ from thence.errors import BindingError, PatternError, nearest
 from thence.language.english import with_article
 from thence.language.patterns import Link, NodeVariable, Pattern, SensorVariable, StarRole, Step
 
-__all__ = ["Carriers", "SensorsAt", "discover", "discover_patterns"]
+__all__ = ["Carriers", "SensorsAt", "discover", "discover_patterns", "find_nearest"]
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The nearest nodes of several foci, by focus and then by distance.
+
+    Args:
+        origin: The position of the focus of each, in the order of the foci.
+        nodes: The number of each node.
+        distances: The number of edges from the focus to each.
+    """
+
+    origin: Ints
+    nodes: Ints
+    distances: Ints
+
+
+def find_nearest(
+    index: GraphIndex,
+    focus: Ints,
+    wanted: npt.NDArray[np.bool_],
+    *,
+    count: int,
+    label: str = "",
+    direction: str = "any",
+) -> Nearest:
+    """Find the nearest nodes of each focus, without the focus itself.
+
+    Args:
+        index: The graph.
+        focus: The numbers of the focus nodes.
+        wanted: Which nodes to find.
+        count: How many nodes to find for each focus; fewer if no others can be reached.
+        label: The relation to follow; an empty string follows every edge.
+        direction: ``"out"`` follows edges forward, ``"in"`` backward, ``"any"`` both ways.
+
+    Raises:
+        PatternError: If neither the graph nor the ontology has the relation.
+
+    Examples:
+        >>> from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+        >>> edges = [Edge(f"{a}{b}", a, b, frozenset(["to"])) for a, b in ("ab", "bc", "cd")]
+        >>> index = GraphIndex(KnowledgeGraph([Node(name) for name in "abcd"], edges))
+        >>> found = find_nearest(index, np.array([0]), np.array([True, False, True, True]), count=1)
+        >>> [index.ids[node] for node in found.nodes], found.distances.tolist()
+        (['c'], [2])
+    """
+    near, far = _reached_first(index, np.flatnonzero(wanted), count + 1, label, _OPPOSITE[direction])
+    origin: list[int] = []
+    nodes: list[int] = []
+    distances: list[int] = []
+    for at, node in enumerate(focus.tolist()):
+        others = [pair for pair in zip(near[node], far[node], strict=True) if pair[0] != node][:count]
+        origin += [at] * len(others)
+        nodes += [other for other, _ in others]
+        distances += [distance for _, distance in others]
+    return Nearest(np.array(origin, np.int64), np.array(nodes, np.int64), np.array(distances, np.int64))
+
+
+def _reached_first(
+    index: GraphIndex, sources: Ints, most: int, label: str, direction: str
+) -> tuple[list[list[int]], list[list[int]]]:
+    """For each node, the first ``most`` sources that reach it, and the distance of each.
+
+    Sources are passed on in order of distance and, within a distance, of their ids. A source that is not among the
+    first at a node cannot be among the first at a node behind it, so it is not passed on.
+    """
+    adjacency = index.adjacency(label, direction)
+    starts, targets = adjacency.starts.tolist(), adjacency.targets.tolist()
+    near: list[list[int]] = [[] for _ in index.ids]
+    far: list[list[int]] = [[] for _ in index.ids]
+    ring = [(source, source) for source in sorted(sources.tolist(), key=index.ids.__getitem__)]
+    for node, source in ring:
+        near[node].append(source)
+        far[node].append(0)
+    distance = 0
+    while ring:
+        distance += 1
+        following: list[tuple[int, int]] = []
+        for node, source in ring:
+            for other in targets[starts[node] : starts[node + 1]]:
+                known = near[other]
+                if len(known) < most and source not in known:
+                    known.append(source)
+                    far[other].append(distance)
+                    following.append((other, source))
+        ring = following
+    return near, far
+
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _OPPOSITE = {"out": "in", "in": "out", "any": "any"}
@@ -537,7 +626,7 @@ def _find_nearest_stars(
         foci, roles = {}, []
         for kind in sparse:
             own = nodes[carriers.mask(kind)[nodes]]
-            if len(own) >= least and _is_told_by_distance(own, relation, index):
+            if len(own) >= least and _is_distinct_by_distance(own, relation, index):
                 foci[kind] = own
                 name = f"{_NEAREST} nearest {label or 'node'}s with {with_article(kind.replace('_', ' '))} sensor"
                 points = carriers.are_points(kind, own.tolist())
@@ -558,10 +647,10 @@ def _relation_of_distance(index: GraphIndex) -> str | None:
     count; of several others next to these, none is clearly the one.
     """
     general = _general_relations(index)
-    telling = [relation for relation in general if relation not in CONTAINS | IS_WITHIN]
-    if len(telling) == 1:
-        return telling[0]
-    return "" if telling == general and telling else None
+    remaining = [relation for relation in general if relation not in CONTAINS | IS_WITHIN]
+    if len(remaining) == 1:
+        return remaining[0]
+    return "" if remaining == general and remaining else None
 
 
 def _is_sparse(kind: str, carriers: Carriers, reach: int) -> bool:
@@ -571,15 +660,15 @@ def _is_sparse(kind: str, carriers: Carriers, reach: int) -> bool:
     return 2 * int((nearest.distances <= reach).sum()) < int(carrying.sum())
 
 
-def _is_told_by_distance(own: Ints, relation: str, index: GraphIndex) -> bool:
+def _is_distinct_by_distance(own: Ints, relation: str, index: GraphIndex) -> bool:
     """Whether more than half of the nodes have a set of nearest ones that are nearer than the next."""
     wanted = np.zeros(len(index.ids), bool)
     wanted[own] = True
     nearest = find_nearest(index, own, wanted, count=_NEAREST + 1, label=relation)
     counts = np.bincount(nearest.origin, minlength=len(own))
     last = (np.cumsum(counts) - 1)[counts > _NEAREST]
-    told = nearest.distances[last - 1] < nearest.distances[last]
-    return 2 * int(told.sum()) > len(own)
+    distinct = nearest.distances[last - 1] < nearest.distances[last]
+    return 2 * int(distinct.sum()) > len(own)
 
 
 def _find_units(carriers: Carriers, found: _Discoveries) -> None:

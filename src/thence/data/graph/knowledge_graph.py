@@ -1,8 +1,9 @@
 """The knowledge graph: nodes and edges with labels and properties, read-only once built.
 
-This is the paper's property graph G. Properties may change over time: a ``DatedValue`` is valid from a moment on. This
-module checks and indexes the records and answers look-ups. It must not read files (see ``thence.data.loaders``) and
-must not depend on ontologies, sensors or rules.
+This is the paper's property graph G. Properties may change over time: a ``DatedValue`` is valid from a moment on.
+Nodes, edges and bindings hold at all times (decision 0013); names and values that look as if they were dated are
+noted. This module checks and indexes the records and answers look-ups. It must not read files (see
+``thence.data.loaders``) and must not depend on ontologies, sensors or rules.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from thence._base.display.data import graph_html
 from thence.data.graph.records import (
     VALUE_RULE,
     DatedValue,
@@ -27,12 +27,23 @@ from thence.data.graph.records import (
     is_value,
     list_values,
 )
+from thence.data.notebook import graph_html
 from thence.errors import GraphError, nearest, require
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["DatedValue", "Direction", "Edge", "KnowledgeGraph", "Node", "Value", "Values"]
+__all__ = [
+    "EACH_PERIOD",
+    "DatedValue",
+    "Edge",
+    "KnowledgeGraph",
+    "Node",
+    "Value",
+    "Values",
+    "is_date_name",
+    "note_dated_structure",
+]
 
 Direction: TypeAlias = Literal["any", "out", "in"]
 Labels: TypeAlias = str | Iterable[str] | None
@@ -249,16 +260,12 @@ class KnowledgeGraph:
         for step in range(1, hops + 1):
             reached = []
             for here in frontier:
-                if direction != "in":
-                    for edge in self._out.get(here, ()):
-                        if edge.target not in distance and (wanted is None or wanted & edge.labels):
-                            distance[edge.target] = step
-                            reached.append(edge.target)
-                if direction != "out":
-                    for edge in self._in.get(here, ()):
-                        if edge.source not in distance and (wanted is None or wanted & edge.labels):
-                            distance[edge.source] = step
-                            reached.append(edge.source)
+                ends = [(e, e.target) for e in self._out.get(here, ())] if direction != "in" else []
+                ends += [(e, e.source) for e in self._in.get(here, ())] if direction != "out" else []
+                for edge, end in ends:
+                    if end not in distance and (wanted is None or wanted & edge.labels):
+                        distance[end] = step
+                        reached.append(end)
             if not reached:
                 break
             frontier = reached
@@ -481,3 +488,67 @@ def _value_problems(records: list[Node | Edge]) -> list[str]:
         for name, value in record.properties.items()
         if not is_value(value)
     ]
+
+
+EACH_PERIOD = "make a system of each period, and mine them together"
+"""What to do instead, for messages."""
+
+_NAMES = frozenset(
+    {
+        *("from", "to", "until", "since", "start", "end", "begin"),
+        *("validfrom", "validto", "validuntil", "validsince"),
+        *("startdate", "enddate", "starttime", "endtime", "datefrom", "dateto"),
+    }
+)
+
+
+def is_date_name(name: str) -> bool:
+    """Return whether a property or column with this name usually says when something begins or ends.
+
+    Examples:
+        >>> is_date_name("valid_from"), is_date_name("length")
+        (True, False)
+    """
+    return name.lower().replace("_", "").replace(" ", "").replace("-", "") in _NAMES
+
+
+def note_dated_structure(graph: KnowledgeGraph) -> tuple[str, ...]:
+    """Return a note if nodes or edges have dates of their own, which do not count.
+
+    Args:
+        graph: The graph.
+
+    Examples:
+        >>> pipe = Node("p", frozenset({"Pipe"}), {"valid_from": "2024-03-01"})
+        >>> note_dated_structure(KnowledgeGraph([pipe]))[0].partition(":")[0]
+        "1 node has a date ('valid_from'), but nodes and edges count at all times"
+    """
+    found = [
+        (len(names), what, names[0])
+        for what, names in (
+            ("node", _date_names(graph.nodes.values())),
+            ("edge", _date_names(graph.edges.values())),
+        )
+        if names
+    ]
+    if not found:
+        return ()
+    parts = [f"{count:,} {what}{'' if count == 1 else 's'}" for count, what, _ in found]
+    one = len(found) == 1 and found[0][0] == 1
+    dates = f"{'has a date' if one else 'have dates'} ('{found[0][2]}')"
+    return (f"{' and '.join(parts)} {dates}, but nodes and edges count at all times: {EACH_PERIOD}",)
+
+
+def _date_names(records: Iterable[Node | Edge]) -> list[str]:
+    """The first such property of each record that has one."""
+    named = [[name for name, value in record.properties.items() if _is_date(name, value)] for record in records]
+    return [names[0] for names in named if names]
+
+
+def _is_date(name: str, value: object) -> bool:
+    if not is_date_name(name):
+        return False
+    try:
+        return any(isinstance(one, str) and bool(as_instant(one)) for one in list_values(value))  # type: ignore[arg-type]
+    except GraphError:
+        return False

@@ -8,7 +8,7 @@ reads graphs and returns arrays of node numbers; it must not depend on readings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,14 +54,17 @@ def most_specific_label(labels: Iterable[str], ontology: Ontology | None) -> str
     """
     ordered = sorted(labels)
     ordered = [label for label in ordered if label not in _USES] or ordered
-    below = [x for x in ordered if not any(x in with_ancestors([y], ontology) for y in ordered if y != x)]
-    return (below or ordered or [""])[0]
+    return _lowest(ordered, lambda label: with_ancestors([label], ontology))
 
 
 def most_specific_relation(labels: Iterable[str], ontology: Ontology | None) -> str:
     """Return the label of an edge that ``ontology`` does not place above another; of several the first by name."""
-    ordered = sorted(labels)
-    below = [x for x in ordered if not any(x in with_general_relations([y], ontology) for y in ordered if y != x)]
+    return _lowest(sorted(labels), lambda label: with_general_relations([label], ontology))
+
+
+def _lowest(ordered: list[str], above: Callable[[str], frozenset[str]]) -> str:
+    """The first label that is not above another one."""
+    below = [x for x in ordered if not any(x in above(y) for y in ordered if y != x)]
     return (below or ordered or [""])[0]
 
 

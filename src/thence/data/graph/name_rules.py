@@ -3,7 +3,8 @@
 A rule extracts a node name (and, if it can, a class and a quantity) from a sensor name. The directory knows the nodes
 by id, by the time series references of Brick, by the identifiers of SOSA sensors, by the property ``name`` and by IRI.
 Class and quantity choose between nodes of the same name, which EPANET allows. A name that still matches several nodes
-matches none. This module must not guess: similar names appear in messages only.
+matches none. References to other files than those that are read (``ref:storedAt``) do not count. This module must not
+guess: similar names appear in messages only.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import PurePath
 from string import Formatter
 from types import MappingProxyType
 from typing import TypeAlias
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
-from thence.data.graph.records import list_values
+from thence.data.graph.records import join_values, list_values
 from thence.errors import BindingError, ConfigError, nearest
 
 __all__ = [
@@ -30,8 +32,8 @@ __all__ = [
     "compile_rule",
     "find_devices",
     "find_identifiers",
-    "find_references",
     "find_series_references",
+    "references_in",
 ]
 
 SingleRule: TypeAlias = "str | re.Pattern[str] | Mapping[str, str | Iterable[str]] | Callable[[str], str | None]"
@@ -338,3 +340,49 @@ def _function_matcher(function: Callable[[str], str | None]) -> Matcher:
         return directory.look_up(name)
 
     return match_sensor
+
+
+_STORED_AT = "storedAt"
+
+
+def references_in(graph: KnowledgeGraph, files: Iterable[str]) -> KnowledgeGraph:
+    """Return a graph without the time series references to other files.
+
+    A reference without ``storedAt`` is kept. If no reference names one of the files, nothing is left out.
+
+    Args:
+        graph: The knowledge graph.
+        files: The paths of the files that are read.
+
+    Examples:
+        >>> from thence.data.graph.knowledge_graph import Node
+        >>> both = [Node(x, properties={"timeseries": "1", "storedAt": f"{x}.csv"}) for x in ("north", "south")]
+        >>> [sorted(node.properties) for node in references_in(KnowledgeGraph(both), ["data/south.csv"]).nodes.values()]
+        [['storedAt'], ['storedAt', 'timeseries']]
+    """
+    wanted = {name for path in files for name in _file_names(path)}
+    stored = {id: set(_file_names(text)) for id in graph.nodes if (text := _stored_at(graph, id))}
+    if not any(names & wanted for names in stored.values()):
+        return graph
+    nodes = []
+    for node in graph.nodes.values():
+        if node.id in stored and not stored[node.id] & wanted:
+            kept = {name: value for name, value in node.properties.items() if name not in SERIES_PROPERTIES}
+            node = replace(node, properties=kept)
+        nodes.append(node)
+    return KnowledgeGraph(nodes, graph.edges.values(), dated=graph.dated, property_units=graph.property_units)
+
+
+def _stored_at(graph: KnowledgeGraph, id: str) -> str:
+    """Return where the series of a reference is stored: a value, or the name of the node that it links to."""
+    value = graph.nodes[id].properties.get(_STORED_AT)
+    if value is not None:
+        return join_values(list_values(value))
+    linked = [edge.target for edge in graph.out_edges(id, _STORED_AT)]
+    return join_values(list_values(graph.value(linked[0], "name"))) or linked[0] if linked else ""
+
+
+def _file_names(path: str) -> tuple[str, str]:
+    """Return the name of a file with and without its suffix, whatever the case and the folder."""
+    name = PurePath(path.replace("\\", "/")).name.casefold()
+    return name, PurePath(name).stem

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from thence._base.display.data import system_html
 from thence.data.graph.binding import Binding
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.records import DatedValue
+from thence.data.notebook import system_html
 from thence.data.readings.pooling import pool_sensors
 from thence.data.readings.sensors import SEPARATOR, SensorData, qualified
 from thence.errors import ConfigError, nearest

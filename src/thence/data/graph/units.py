@@ -1,14 +1,14 @@
 """Units and their points: which sensors are readings of an equipment, room or zone, and what each of them is there.
 
-Brick, SOSA, BOT and SAREF bind a reading to a node of its own, a *point*, which belongs to a unit: an air handling unit
-has the points supply air temperature and cooling valve command. A row of a lifted table is best about the unit, so that
-rules join any of its points. A sensor counts as one of a unit if its node belongs to exactly one unit and has no edge
-to another node with sensors. The parts of an equipment (Brick) count as the equipment, if their classes tell them
-apart.
+Brick, SOSA, BOT and SAREF bind a reading to a node of its own, a *point*, which belongs to a unit: an air handling
+unit has the points supply air temperature and cooling valve command. A row of a lifted table is best about the unit,
+so that rules join any of its points. A sensor counts as one of a unit if its node belongs to exactly one unit and has
+no edge to another node with sensors. The parts of an equipment (Brick) count as the equipment, if their classes
+differ.
 
-The *role* of a sensor is its kind, if the kind tells the points of every unit apart; otherwise the class of the point;
-otherwise the class of the part and of the point. Sensors that cannot be told apart stay at their own nodes. This module
-finds units and roles; it changes neither the graph nor the binding.
+The *role* of a sensor is its kind, if the kind distinguishes the points of every unit; otherwise the class of the
+point; otherwise the class of the part and of the point. Sensors that cannot be distinguished stay at their own nodes.
+This module finds units and roles; it changes neither the graph nor the binding.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ and this entry point, ``read_graph("rooms.names")`` returns a graph::
 
 The groups are ``thence.loaders`` (graphs), ``thence.ontology_loaders`` and ``thence.binding_loaders``. Formats of this
 package take precedence over those of other packages with the same name or suffix. The URL of a graph server is read by
-what ``thence.data.loaders.servers`` has for its scheme.
+what ``thence.data.loaders.loader.GRAPH_SERVERS`` has for its scheme.
 """
 
 from __future__ import annotations
@@ -35,16 +35,15 @@ from thence._base.settings.registry import Registry
 from thence.data.loaders.loader import (
     Loader,
     LoadOptions,
-    check_format,
     choose_formats,
     collector_paused,
+    find_graph_server,
+    given_options,
     iterate_loaders,
-    load_loader,
     only_path,
 )
-from thence.data.loaders.servers import find_graph_server, given_options
 from thence.data.loaders.triples import SYNTAXES
-from thence.errors import BindingError, GraphError, door, show_path
+from thence.errors import BindingError, GraphError, reported_as, show_path
 
 if TYPE_CHECKING:
     from thence.data.graph.binding import Binding
@@ -64,6 +63,8 @@ __all__ = [
 
 _DAMAGED = "check that the file is whole, and of the format that it is read as"
 
+_OF_FILES = ("format", "fold", "labels", "sensor", "node")
+
 Source: TypeAlias = "str | Path | Sequence[str | Path]"
 
 LOADERS = Registry(
@@ -75,21 +76,23 @@ LOADERS = Registry(
         "json": "thence.data.loaders.propertyjson:LOADER",
         "csv": "thence.data.loaders.tables:LOADER",
         "graphml": "thence.data.loaders.graphml:LOADER",
-        "networkx": "thence.data.loaders.nxgraph:LOADER",
+        "networkx": "thence.data.loaders.propertyjson:NETWORKX",
     },
     group="thence.loaders",
     of=Loader,
+    error=GraphError,
 )
 ONTOLOGY_LOADERS = Registry(
     "ontology format",
     {
-        "toml": "thence.data.loaders.schema:LOADER",
-        "json": "thence.data.loaders.schema:LOADER",
+        "toml": "thence.data.loaders.propertyjson:SCHEMA",
+        "json": "thence.data.loaders.propertyjson:SCHEMA",
         "rdf": "thence.data.loaders.owl:LOADER",
         **dict.fromkeys(SYNTAXES, "thence.data.loaders.owl:LOADER"),
     },
     group="thence.ontology_loaders",
     of=Loader,
+    error=GraphError,
 )
 BINDING_LOADERS = Registry(
     "binding format",
@@ -100,6 +103,7 @@ BINDING_LOADERS = Registry(
     },
     group="thence.binding_loaders",
     of=Loader,
+    error=BindingError,
 )
 
 
@@ -168,31 +172,31 @@ def read_graph(
         >>> graph.value("p1", "length"), graph.property_units["length"], list(graph.edges)
         (820, 'm', ['p1 starts_at j1'])
     """
+    requested = {name: value for name, value in locals().items() if name != "source"}
     from thence.data.graph.knowledge_graph import KnowledgeGraph
 
-    asked: dict[str, Any] = {"id": id, "classes": classes, "nodes": nodes, "edges": edges, "database": database}
-    asked |= {"graph": graph, "query": query, "prefixes": prefixes}
-    asked |= {"page": page, "timeout": timeout, "max_bytes": max_bytes}
     if (server := find_graph_server(_only(source))) is not None:
-        of_files = {"format": format, "labels": labels, "fold": None if fold else False}
-        given = given_options({**asked, **of_files}, server.options, server.read_graph, server=True)
-        return server.read_graph(_only(source), **given)
-    given_options(asked, (), read_graph, server=False)
-    check_format(LOADERS, format)
+        requested |= {"fold": None if fold else False}
+        return server.read_graph(
+            _only(source), **given_options(requested, server.options, server.read_graph, server=True)
+        )
+    given_options({name: requested[name] for name in requested if name not in _OF_FILES}, (), read_graph, server=False)
+    if format is not None:
+        LOADERS.check(format)
     if isinstance(source, KnowledgeGraph):
         return source
     options = LoadOptions(format, fold, labels)
     if not isinstance(source, str | Path | list | tuple):
         for _, loader in iterate_loaders(LOADERS):
             if loader.accepts is not None and loader.convert is not None and loader.accepts(source):
-                with door(GraphError, where=f"{type(source).__name__} object"):
+                with reported_as(GraphError, where=f"{type(source).__name__} object"):
                     converted: KnowledgeGraph = loader.convert(source, options)
                 return converted
     paths = _existing_paths(source)
     name = format or _choose_graph_format(paths)
-    loader = load_loader(LOADERS, name)
+    loader = LOADERS.load(name)
     chosen = paths if loader.several else only_path(paths, name)
-    with door(GraphError, where=_listed(chosen), hint=_DAMAGED), collector_paused():
+    with reported_as(GraphError, where=_listed(chosen), hint=_DAMAGED), collector_paused():
         read: KnowledgeGraph = loader.read(chosen, options)
     return read
 
@@ -217,7 +221,8 @@ def read_ontology(source: Source, *, format: str | None = None) -> Ontology:
     """
     from thence.data.graph.ontology import Ontology
 
-    check_format(ONTOLOGY_LOADERS, format)
+    if format is not None:
+        ONTOLOGY_LOADERS.check(format)
     listed = list(source) if isinstance(source, list | tuple) else [source]
     files_given = [entry for entry in listed if entry != "water"]
     parts: list[Ontology] = [Ontology.water()] if len(files_given) < len(listed) else []
@@ -227,12 +232,12 @@ def read_ontology(source: Source, *, format: str | None = None) -> Ontology:
     names = [format] * len(paths) if format else choose_formats(ONTOLOGY_LOADERS, paths)
     files: dict[Loader[Ontology], list[Path]] = {}
     for name, path in zip(names, paths, strict=True):
-        files.setdefault(load_loader(ONTOLOGY_LOADERS, name), []).append(path)
+        files.setdefault(ONTOLOGY_LOADERS.load(name), []).append(path)
     # After the ontology of the package come single files, then all files of a format that reads several together.
     for loader in sorted(files, key=lambda loader: loader.several):
         groups = [files[loader]] if loader.several else [[path] for path in files[loader]]
         for group in groups:
-            with door(GraphError, where=_listed(group), hint=_DAMAGED), collector_paused():
+            with reported_as(GraphError, where=_listed(group), hint=_DAMAGED), collector_paused():
                 parts.append(loader.read(group, LoadOptions(format)))
     return parts[0].merged(*parts[1:]) if len(parts) > 1 else parts[0]
 
@@ -283,24 +288,22 @@ def read_binding(
         ...     read_binding(file)["flow_1"]
         'Pipe 1'
     """
-    asked: dict[str, Any] = {"query": query, "database": database, "graph": graph}
-    asked |= {"page": page, "timeout": timeout, "max_bytes": max_bytes}
+    requested = {name: value for name, value in locals().items() if name != "source"}
+    requested |= {"sensor": None if sensor == "sensor" else sensor, "node": None if node == "node" else node}
     if (server := find_graph_server(_only(source), what="bindings")) is not None:
-        named = {"sensor": sensor if sensor != "sensor" else None, "node": node if node != "node" else None}
-        asked |= {"format": format, **named}
-        given = given_options(asked, server.binding_options, read_binding, server=True)
+        given = given_options(requested, server.binding_options, read_binding, server=True)
         return server.read_binding(_only(source), **given)
-    given_options(asked, (), read_binding, server=False)
+    given_options(
+        {name: requested[name] for name in requested if name not in _OF_FILES}, (), read_binding, server=False
+    )
     paths = _existing_paths(source)
-    try:
-        check_format(BINDING_LOADERS, format)
-        names = {format} if format else set(choose_formats(BINDING_LOADERS, paths))
-    except GraphError as error:
-        raise BindingError(error.message, hint=error.hint) from None
-    loader = load_loader(BINDING_LOADERS, names.pop())
+    if format is not None:
+        BINDING_LOADERS.check(format)
+    names = {format} if format else set(choose_formats(BINDING_LOADERS, paths))
+    loader = BINDING_LOADERS.load(names.pop())
     if names or not loader.several:
         paths = only_path(paths, "a binding")
-    with door(BindingError, where=_listed(paths), hint=_DAMAGED):
+    with reported_as(BindingError, where=_listed(paths), hint=_DAMAGED):
         binding: Binding = loader.read(paths, LoadOptions(format, sensor=sensor, node=node))
     return binding
 
@@ -326,7 +329,7 @@ def _existing_paths(source: Any) -> list[Path]:
         raise GraphError("no file given", hint="pass a path or a list of paths")
     for at, path in enumerate(paths):
         # A name that is too long, or of a user that does not exist.
-        with door(GraphError, where=show_path(path), hint="check the path"):
+        with reported_as(GraphError, where=show_path(path), hint="check the path"):
             paths[at] = path.expanduser()
             paths[at].exists()
     missing = [show_path(path) for path in paths if not path.exists()]

@@ -11,15 +11,14 @@ from typing import Any
 
 from thence._base.settings.documents import parse_json, read_text
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.knowledge_graph import EACH_PERIOD, KnowledgeGraph, is_date_name
 from thence.data.graph.name_rules import find_devices, find_identifiers, find_series_references
-from thence.data.graph.validity import EACH_PERIOD, is_date_name
 from thence.data.loaders.loader import Loader, LoadOptions
 from thence.data.loaders.tables import read_csv_table
 from thence.data.loaders.triples import SUFFIXES
 from thence.errors import BindingError, GraphError, quote
 
-__all__ = ["CSV", "JSON", "REFERENCES", "from_graph", "read_csv", "read_json", "read_references"]
+__all__ = ["CSV", "JSON", "REFERENCES", "from_graph"]
 
 
 def read_csv(paths: Sequence[Path], options: LoadOptions) -> Binding:
@@ -36,7 +35,7 @@ def read_csv(paths: Sequence[Path], options: LoadOptions) -> Binding:
         if any(row[place].strip() for _, row in table.rows):
             raise _dated(table.columns[place], where=str(path))
     pairs = ((f"line {line}", row[at[0]].strip(), row[at[1]].strip()) for line, row in table.rows)
-    return _bind_pairs(pairs, where=str(path))
+    return bind_pairs(pairs, where=str(path))
 
 
 def read_json(paths: Sequence[Path], options: LoadOptions) -> Binding:
@@ -57,14 +56,14 @@ def read_json(paths: Sequence[Path], options: LoadOptions) -> Binding:
     content = parse_json(text, where=str(path), error=BindingError, make=keep_repeated)
     if isinstance(content, dict):
         items = (*content.items(), *repeated)
-        return _bind_pairs(((f"key {quote(key)}", key, value) for key, value in items), where=str(path))
+        return bind_pairs(((f"key {quote(key)}", key, value) for key, value in items), where=str(path))
     if isinstance(content, list) and all(isinstance(entry, dict) for entry in content):
         for entry in content:
             for key in entry:
                 if key not in (options.sensor, options.node) and is_date_name(key):
                     raise _dated(key, where=str(path))
         entries = enumerate(content)
-        return _bind_pairs(
+        return bind_pairs(
             ((f"[{i}]", entry.get(options.sensor), entry.get(options.node)) for i, entry in entries), where=str(path)
         )
     raise BindingError(
@@ -112,8 +111,8 @@ def from_graph(graph: KnowledgeGraph, *, where: str) -> Binding:
     return Binding({name: nodes[0] for name, nodes in found.items()})
 
 
-def _bind_pairs(pairs: Iterable[tuple[str, Any, Any]], *, where: str) -> Binding:
-    """The binding of (place, sensor, node) triples, or one error that lists all problems."""
+def bind_pairs(pairs: Iterable[tuple[str, Any, Any]], *, where: str) -> Binding:
+    """Return the binding of (place, sensor, node) triples, or raise one error that lists all problems."""
     bound: dict[str, str] = {}
     problems = []
     for place, sensor, node in pairs:

@@ -12,22 +12,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
-from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.knowledge_graph import EACH_PERIOD, KnowledgeGraph
 from thence.data.graph.records import (
     VALUE_RULE,
     DatedValue,
     Edge,
     Node,
+    Value,
     Values,
     as_instant,
     as_values,
     is_value,
     list_values,
 )
-from thence.data.graph.validity import EACH_PERIOD
 from thence.errors import GraphError, nearest, quote
 
-__all__ = ["MISSING_WORDS", "Draft", "as_labels", "as_plain_value", "is_history"]
+__all__ = ["MISSING_WORDS", "Draft", "as_labels", "is_history", "parse_value"]
 
 Record = TypeVar("Record", Node, Edge)
 MISSING_WORDS = frozenset({"na", "n/a", "nan", "null", "none", "#n/a"})
@@ -212,6 +212,27 @@ def as_plain_value(value: Any) -> Any:
     if callable(item) and not isinstance(value, str | int | float) and getattr(value, "shape", None) == ():
         value = item()
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def parse_value(text: str, kind: str) -> Value | None:
+    """Return text as a value, or ``None`` if it is not one.
+
+    Args:
+        text: The text.
+        kind: ``"integer"``, ``"number"`` or ``"boolean"``.
+
+    Examples:
+        >>> parse_value("12", "integer"), parse_value("1_000", "integer"), parse_value("TRUE", "boolean")
+        (12, None, True)
+    """
+    plain = text.strip()
+    if kind == "boolean":
+        return {"true": True, "1": True, "false": False, "0": False}.get(plain.lower())
+    try:
+        # Python reads 1_000 as a number.
+        return None if "_" in plain else int(plain) if kind == "integer" else float(plain)
+    except ValueError:
+        return None
 
 
 def _listed(value: Any) -> Any:

@@ -1,9 +1,12 @@
 """Graphs from EPANET networks: junctions, tanks, reservoirs, pipes, pumps and valves all become nodes.
 
-A sensor can be in a pipe, so a pipe is a node; it ``starts_at`` one node and ``ends_at`` another, because flow readings
-have a sign. In EPANET a node and a link can have the same name, so an id is the class and the name (``Pipe 12``), and
-the name is also a property. Units are always metric: metres, m³/h, kilowatts. WNTR reads the file; this module must not
-simulate.
+A sensor can be in a pipe, so a pipe is a node; it ``starts_at`` one node and ``ends_at`` another, because flow
+readings have a sign. In EPANET a node and a link can have the same name, so an id is the class and the name (``Pipe
+12``), and the name is also a property. Units are always metric: metres, m³/h, kilowatts.
+
+WNTR reads the file; this module must not simulate. EPANET looks only at the first four letters of a section name and
+accepts any encoding; WNTR needs full names and UTF-8. WNTR also stops at the first mistake, often without a line
+number, so all common mistakes are listed here by line.
 """
 
 from __future__ import annotations
@@ -11,17 +14,176 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.records import Edge, Node, Value
-from thence.data.loaders.epanet_text import explain_failure, find_duplicates, find_long_rows, read_text
 from thence.data.loaders.loader import Loader, LoadOptions
-from thence.errors import GraphError, require
+from thence.errors import GraphError, nearest, quote, require
 
-__all__ = ["LOADER", "from_model", "is_model", "read"]
+__all__ = ["LOADER"]
+
+_SECTIONS = (
+    *("TITLE", "JUNCTIONS", "RESERVOIRS", "TANKS", "PIPES", "PUMPS", "VALVES", "EMITTERS", "CURVES", "PATTERNS"),
+    *("ENERGY", "STATUS", "CONTROLS", "RULES", "DEMANDS", "QUALITY", "REACTIONS", "SOURCES", "MIXING", "TIMES"),
+    *("REPORT", "OPTIONS", "COORDINATES", "VERTICES", "LABELS", "BACKDROP", "TAGS", "END"),
+)
+_BY_FIRST_LETTERS = {name[:4]: name for name in _SECTIONS}
+_NODE_SECTIONS = ("JUNCTIONS", "RESERVOIRS", "TANKS")
+_LINK_SECTIONS = ("PIPES", "PUMPS", "VALVES")
+# The smallest number of fields in a row, and the positions of the fields that must be numbers.
+_MIN_FIELDS = {"JUNCTIONS": 1, "RESERVOIRS": 1, "TANKS": 2, "PIPES": 3, "PUMPS": 3, "VALVES": 5}
+# The largest number of fields: of a row with more, WNTR takes the status of the row before.
+_MAX_FIELDS = {"TANKS": 9, "PIPES": 8}
+_PIPE_STATES = ("OPEN", "CLOSED", "CV")
+_NUMBERS: dict[str, tuple[int, ...]] = {
+    "JUNCTIONS": (1, 2),
+    "RESERVOIRS": (1,),
+    "TANKS": (1, 2, 3, 4, 5, 6),
+    "PIPES": (3, 4, 5, 6),
+    "VALVES": (3,),
+}
+
+
+def _read_inp(path: Path) -> str:
+    """Read the text of the file at ``path`` in any encoding, with full section names.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "a.inp"
+        ...     _ = file.write_bytes(b"[JUNC]\\nM\\xfcnchen 10\\n")
+        ...     _read_inp(file)
+        '[JUNCTIONS]\\nMünchen 10\\n'
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise GraphError(f"cannot be read ({error.strerror})", where=str(path)) from error
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = raw.decode("utf-16", errors="replace")
+    else:
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            # EPANET for Windows writes in the code page of the machine; Latin-1 decodes every byte.
+            text = raw.decode("latin-1")
+    return "".join(_complete_lines(text.splitlines(keepends=True)))
+
+
+def _complete_lines(lines: list[str]) -> Iterator[str]:
+    """The lines with full section names, and with the loss coefficient of a pipe before its status."""
+    section = ""
+    for line in lines:
+        complete = _complete_section_name(line)
+        if complete.lstrip().startswith("["):
+            section = complete.strip().strip("[]").upper()
+        elif section == "PIPES":
+            content, mark, comment = complete.partition(";")
+            fields = content.split()
+            if len(fields) == 7 and fields[6].upper() in _PIPE_STATES:
+                # EPANET allows either; WNTR takes the seventh field for the coefficient.
+                complete = f"{' '.join([*fields[:6], '0', fields[6]])} {mark}{comment or _line_end(content)}"
+        yield complete
+
+
+def _line_end(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
+
+
+def _complete_section_name(line: str) -> str:
+    name, bracket, rest = line.lstrip().removeprefix("[").partition("]")
+    known = _BY_FIRST_LETTERS.get(name.strip().upper()[:4])
+    return f"[{known}]{rest}" if line.lstrip().startswith("[") and bracket and known else line
+
+
+def _explain_failure(path: Path, text: str, error: Exception) -> GraphError:
+    """Return an error that lists the mistakes in ``text``, or repeats WNTR's ``error`` if none is found."""
+    problems = list(_find_problems(text))
+    if not problems:
+        return GraphError(f"EPANET file cannot be read: {error}", where=str(path), hint="check that EPANET can open it")
+    listed = "\n  ".join(problems)
+    return GraphError(f"EPANET file cannot be read:\n  {listed}", where=str(path))
+
+
+def _find_long_rows(rows: list[tuple[int, str, list[str]]]) -> Iterator[str]:
+    for number, section, fields in rows:
+        if len(fields) > (most := _MAX_FIELDS.get(section, len(fields))):
+            name, extra = quote(fields[0]), quote(" ".join(fields[most:]))
+            yield (
+                f"line {number}: [{section}] row of {name} has {len(fields)} fields, at most {most} are read: "
+                f"remove {extra}, or begin a comment with ';'"
+            )
+
+
+def _find_duplicates(rows: list[tuple[int, str, list[str]]]) -> Iterator[str]:
+    for sections in (_NODE_SECTIONS, _LINK_SECTIONS):
+        known: dict[str, int] = {}
+        for number, section, fields in rows:
+            if section in sections:
+                if fields[0] in known:
+                    first = known[fields[0]]
+                    yield f"line {number}: [{section}] duplicate name {quote(fields[0])} (first on line {first})"
+                known.setdefault(fields[0], number)
+
+
+def _rows(text: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Line number, section and fields of each row."""
+    section = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        content = line.partition(";")[0].strip()
+        if content.startswith("["):
+            section = content.strip("[]").upper()
+        elif content:
+            yield number, section, content.split()
+
+
+def _find_problems(text: str) -> Iterator[str]:
+    rows = list(_rows(text))
+    nodes = {fields[0] for _, section, fields in rows if section in _NODE_SECTIONS}
+    if not any(section in _NODE_SECTIONS for _, section, _ in rows):
+        yield "no section [JUNCTIONS], [RESERVOIRS] or [TANKS]: this does not look like an EPANET file"
+        return
+    if not any(section == "OPTIONS" and fields[0].upper() == "UNITS" for _, section, fields in rows):
+        yield "missing units in the section [OPTIONS]: add a line such as 'Units  LPS'"
+    for number, line in enumerate(text.splitlines(), start=1):
+        name = line.strip().partition("]")[0].removeprefix("[")
+        if line.strip().startswith("[") and name.upper() not in _SECTIONS:
+            advice = nearest(name.upper(), _SECTIONS)
+            yield f"line {number}: unknown section [{name}]" + (f" ({advice})" if advice else "")
+    yield from _find_duplicates(rows)
+    yield from _find_long_rows(rows)
+    for number, section, fields in rows:
+        if section not in _MIN_FIELDS:
+            continue
+        if len(fields) < _MIN_FIELDS[section]:
+            yield f"line {number}: [{section}] row has {len(fields)} fields, needs {_MIN_FIELDS[section]}"
+        if section == "PIPES" and len(fields) > 7 and fields[7].upper() not in _PIPE_STATES:
+            yield f"line {number}: [PIPES] the status of {quote(fields[0])} must be Open, Closed or CV"
+        for position in _NUMBERS.get(section, ()):
+            if position < len(fields) and not _is_number(fields[position]):
+                yield f"line {number}: [{section}] '{fields[position]}' of '{fields[0]}' is not a number"
+    for number, section, fields in rows:
+        if section in _LINK_SECTIONS and len(fields) >= 3:
+            for end in fields[1:3]:
+                if end not in nodes:
+                    advice = nearest(end, nodes)
+                    yield (
+                        f"line {number}: [{section}] '{fields[0]}' refers to '{end}', which is not a node"
+                        + (f" ({advice})" if advice else "")
+                    )
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
 
 _SECONDS_PER_HOUR = 3600.0
 _UNITS = {
@@ -42,17 +204,16 @@ def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
     """Read an EPANET ``.inp`` file."""
     (path,) = paths
     wntr = require("wntr", extra="water")
-    text = read_text(path)
-    long_rows = find_long_rows(text)
-    if long_rows:
+    text = _read_inp(path)
+    rows = list(_rows(text))
+    if long_rows := list(_find_long_rows(rows)):
         raise GraphError("\n  ".join(["EPANET file cannot be read:", *long_rows]), where=str(path))
     try:
         model = _load_model(wntr, path, text)
     except Exception as error:
         # WNTR fails with any type of exception; look for the mistakes in the file that cause it.
-        raise explain_failure(path, text, error) from error
-    duplicates = find_duplicates(text)
-    if duplicates:
+        raise _explain_failure(path, text, error) from error
+    if duplicates := list(_find_duplicates(rows)):
         raise GraphError("\n  ".join(["duplicate names, of which WNTR keeps the last:", *duplicates]), where=str(path))
     if not model.num_nodes:
         raise GraphError("no junction, reservoir or tank in this EPANET file", where=str(path), hint="check the path")
@@ -100,94 +261,80 @@ def from_model(model: Any, options: LoadOptions | None = None) -> KnowledgeGraph
 
 def _properties(element: Any) -> dict[str, Value]:
     kind = getattr(element, "node_type", None) or element.link_type
-    found = {"name": element.name, **dict(_PROPERTIES[kind](element)), "tag": element.tag}
+    found: dict[str, Any] = {"name": element.name}
+    for name, read in _PROPERTIES[kind].items():
+        value = read(element) if callable(read) else getattr(element, read)
+        found[name] = _metric(float(value)) if isinstance(value, Real) and not isinstance(value, bool) else value
+    # WNTR puts a node without coordinates at the origin.
+    if hasattr(element, "coordinates") and any(element.coordinates):
+        found |= dict(zip("xy", map(float, element.coordinates), strict=True))
+    found["tag"] = element.tag
     return {key: value for key, value in found.items() if value is not None and value != ""}
 
 
-def _coordinates(node: Any) -> Iterator[tuple[str, Value]]:
-    x, y = node.coordinates
-    # WNTR puts a node without coordinates at the origin.
-    if x or y:
-        yield "x", float(x)
-        yield "y", float(y)
-
-
-def _metric(number: float, factor: float = 1.0) -> float:
+def _metric(number: float) -> float:
     # Unit conversion leaves noise in the last digits (247.21999999999997 for 247.22): keep twelve digits.
-    return float(f"{number * factor:.12g}")
+    return float(f"{number:.12g}")
 
 
-def _junction(node: Any) -> Iterator[tuple[str, Value | None]]:
-    yield "elevation", _metric(node.elevation)
+def _demand_pattern(node: Any) -> str | None:
+    # A junction may have several categories of demand; the pattern of the largest is kept.
     demands = list(node.demand_timeseries_list)
-    yield "base_demand", _metric(sum(demand.base_value for demand in demands), _SECONDS_PER_HOUR)
-    if demands:
-        # A junction may have several categories of demand; the pattern of the largest is kept.
-        yield "demand_pattern", max(demands, key=lambda demand: abs(demand.base_value)).pattern_name
-    yield "emitter_coefficient", node.emitter_coefficient
-    yield from _coordinates(node)
+    return max(demands, key=lambda demand: abs(demand.base_value)).pattern_name if demands else None
 
 
-def _tank(node: Any) -> Iterator[tuple[str, Value | None]]:
-    yield "elevation", _metric(node.elevation)
-    yield "initial_level", _metric(node.init_level)
-    yield "min_level", _metric(node.min_level)
-    yield "max_level", _metric(node.max_level)
-    yield "diameter", _metric(node.diameter)
-    yield "min_volume", _metric(node.min_vol)
-    yield "volume_curve", node.vol_curve_name
-    yield from _coordinates(node)
-
-
-def _reservoir(node: Any) -> Iterator[tuple[str, Value | None]]:
-    yield "head", _metric(node.base_head)
-    yield "head_pattern", node.head_pattern_name
-    yield from _coordinates(node)
-
-
-def _pipe(link: Any) -> Iterator[tuple[str, Value | None]]:
-    yield "length", _metric(link.length)
-    yield "diameter", _metric(link.diameter)
-    yield "roughness", _metric(link.roughness)
-    yield "minor_loss", _metric(link.minor_loss)
-    yield "status", _status(link)
-    yield "check_valve", bool(link.check_valve)
-
-
-def _pump(link: Any) -> Iterator[tuple[str, Value | None]]:
-    yield "pump_type", link.pump_type.lower()
-    if link.pump_type == "POWER":
-        yield "power", _metric(link.power, 0.001)
-    else:
-        yield "curve", link.pump_curve_name
-    yield "speed", _metric(link.base_speed)
-    yield "speed_pattern", link.speed_pattern_name
-    yield "status", _status(link)
-
-
-def _valve(link: Any) -> Iterator[tuple[str, Value | None]]:
-    yield "valve_type", link.valve_type
-    yield "diameter", _metric(link.diameter)
-    yield "minor_loss", _metric(link.minor_loss)
-    if link.valve_type == "GPV":
-        yield "curve", link.headloss_curve_name
-    else:
-        # The setting is a head in metres; for a flow control valve a flow, for a throttle valve a coefficient.
-        yield "setting", _metric(link.initial_setting, _SECONDS_PER_HOUR if link.valve_type == "FCV" else 1.0)
-    yield "status", _status(link)
+def _setting(link: Any) -> float | None:
+    # The setting is a head in metres; for a flow control valve a flow, for a throttle valve a coefficient.
+    factor = _SECONDS_PER_HOUR if link.valve_type == "FCV" else 1.0
+    return None if link.valve_type == "GPV" else link.initial_setting * factor
 
 
 def _status(link: Any) -> str:
     return str(getattr(link.initial_status, "name", link.initial_status)).lower()
 
 
-_PROPERTIES: Mapping[str, Any] = {
-    "Junction": _junction,
-    "Tank": _tank,
-    "Reservoir": _reservoir,
-    "Pipe": _pipe,
-    "Pump": _pump,
-    "Valve": _valve,
+# By class: the name of each property, and the attribute of WNTR or a function of the element.
+_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
+    "Junction": {
+        "elevation": "elevation",
+        "base_demand": lambda node: sum(one.base_value for one in node.demand_timeseries_list) * _SECONDS_PER_HOUR,
+        "demand_pattern": _demand_pattern,
+        "emitter_coefficient": "emitter_coefficient",
+    },
+    "Tank": {
+        "elevation": "elevation",
+        "initial_level": "init_level",
+        "min_level": "min_level",
+        "max_level": "max_level",
+        "diameter": "diameter",
+        "min_volume": "min_vol",
+        "volume_curve": "vol_curve_name",
+    },
+    "Reservoir": {"head": "base_head", "head_pattern": "head_pattern_name"},
+    "Pipe": {
+        "length": "length",
+        "diameter": "diameter",
+        "roughness": "roughness",
+        "minor_loss": "minor_loss",
+        "status": _status,
+        "check_valve": lambda link: bool(link.check_valve),
+    },
+    "Pump": {
+        "pump_type": lambda link: link.pump_type.lower(),
+        "power": lambda link: 0.001 * link.power if link.pump_type == "POWER" else None,
+        "curve": lambda link: None if link.pump_type == "POWER" else link.pump_curve_name,
+        "speed": "base_speed",
+        "speed_pattern": "speed_pattern_name",
+        "status": _status,
+    },
+    "Valve": {
+        "valve_type": "valve_type",
+        "diameter": "diameter",
+        "minor_loss": "minor_loss",
+        "curve": lambda link: link.headloss_curve_name if link.valve_type == "GPV" else None,
+        "setting": _setting,
+        "status": _status,
+    },
 }
 
 LOADER = Loader(read, suffixes=(".inp",), accepts=is_model, convert=from_model)

@@ -18,18 +18,18 @@ from xml.parsers import expat
 
 from thence._base.settings.documents import check_xml, parse_xml
 from thence.data.graph.knowledge_graph import KnowledgeGraph
-from thence.data.loaders.draft import MISSING_WORDS, Draft
+from thence.data.loaders.draft import MISSING_WORDS, Draft, parse_value
 from thence.data.loaders.loader import Loader, LoadOptions
 from thence.data.loaders.propertyjson import LABEL_KEYS, split_labels
-from thence.errors import GraphError, door, quote
+from thence.errors import GraphError, quote, reported_as
 
-__all__ = ["LOADER", "read"]
+__all__ = ["LOADER"]
 
 _CAPTIONS = ("NodeLabel", "EdgeLabel")
-_NUMBERS = ("int", "long", "float", "double")
+_NUMBERS = {"int": "integer", "long": "integer", "float": "number", "double": "number"}
+_KINDS = {**_NUMBERS, "boolean": "boolean"}
 MOST_DEFAULTS, PER_BYTE = 1_000_000, 4
 """The most values that nodes and edges take from defaults: a million, or four per byte of a larger file."""
-_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass
@@ -77,7 +77,7 @@ class _GraphmlParser:
         self._parser.CharacterDataHandler = self._text.append
 
     def parse(self) -> None:
-        with door(GraphError, where=str(self.path)):
+        with reported_as(GraphError, where=str(self.path)):
             raw = self.path.read_bytes()
         check_xml(raw, where=str(self.path), error=GraphError)
         parse_xml(self._parser, raw, where=str(self.path), error=GraphError)
@@ -161,30 +161,19 @@ class _GraphmlParser:
             if raw and key.name in found and key_id in element.data:
                 self.problems.append(f"line {element.line}: <{element.tag}> has {quote(key.name)} twice")
             elif raw and not (key.kind in _NUMBERS and raw.lower() in MISSING_WORDS):
-                try:
-                    found[key.name] = _typed(raw, key.kind)
-                except (ValueError, KeyError):
+                value = parse_value(raw, _KINDS[key.kind]) if key.kind in _KINDS else raw
+                if value is None:
                     self.problems.append(
                         f"line {element.line}: {quote(key.name)} must be of type {key.kind}, got {quote(raw)}"
                     )
+                else:
+                    found[key.name] = value
         caption = "; ".join(text for text in element.captions if text)
         if caption and element.tag == "node":
             found.setdefault("name", caption)
         elif caption and not any(key in found for key in label_keys):
             found[label_keys[0]] = caption
         return found
-
-
-def _typed(text: str, kind: str) -> Any:
-    if kind in _NUMBERS and "_" in text:
-        raise ValueError(text)  # Python reads 1_000 as a number
-    if kind in ("int", "long"):
-        return int(text)
-    if kind in ("float", "double"):
-        return float(text)
-    if kind == "boolean":
-        return _BOOLEANS[text.lower()]
-    return text
 
 
 def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:

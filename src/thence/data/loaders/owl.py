@@ -41,7 +41,7 @@ from thence.data.loaders.triples import (
 from thence.errors import ConfigError, GraphError
 from thence.language.known import KnownRule
 
-__all__ = ["LOADER", "read"]
+__all__ = ["LOADER"]
 
 _BUILT_IN = (RDF, RDFS, OWL, XSD, SHACL)
 _INCLUDES = ("http://schema.org/", "https://schema.org/")

@@ -1,10 +1,14 @@
-"""Graphs from JSON: the layout of ``KnowledgeGraph.to_dict``, and the node-link layout of networkx and D3.
+"""Graphs from JSON and networkx, and ontologies as a schema in TOML or JSON.
 
-The first is ``{"nodes": [{"id", "labels", "properties"}], "edges": [{"id", "source", "target", "labels",
-"properties"}], "property_units": {}}``; labels, properties and edge ids are optional. A property that changes over time
-is written as ``[{"from": null, "value": 1}, {"from": "2024-03-01", "value": 2}]``. In node-link JSON every key except
-``id``, ``source``, ``target``, ``key`` and the one that holds the labels is a property. JSON-LD is passed on to the RDF
-loader.
+The JSON layout of ``KnowledgeGraph.to_dict`` is ``{"nodes": [{"id", "labels", "properties"}], "edges": [{"id",
+"source", "target", "labels", "properties"}], "property_units": {}}``; labels, properties and edge ids are optional. A
+property that changes over time is written as ``[{"from": null, "value": 1}, {"from": "2024-03-01", "value": 2}]``. In
+the node-link layout of networkx and D3 every key except ``id``, ``source``, ``target``, ``key`` and the one that holds
+the labels is a property. JSON-LD is passed on to the RDF loader.
+
+networkx objects are read through their public methods; this module must not import networkx. An undirected edge gets
+the direction in which networkx lists it. A string key of a multigraph becomes the id of the edge. A schema file is
+read here; ``Ontology.from_dict`` gives its content a meaning.
 """
 
 from __future__ import annotations
@@ -14,23 +18,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from thence._base.settings.documents import parse_json, read_text
+from thence._base.settings.documents import parse_json, parse_toml, read_text
 from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.ontology import Ontology
 from thence.data.loaders import rdf
 from thence.data.loaders.draft import Draft, as_labels
 from thence.data.loaders.loader import Loader, LoadOptions
 from thence.errors import GraphError
 
-__all__ = [
-    "LABEL_KEYS",
-    "LOADER",
-    "add_graph_attributes",
-    "from_content",
-    "is_json_ld",
-    "read",
-    "read_json",
-    "split_labels",
-]
+__all__ = ["LABEL_KEYS", "LOADER", "NETWORKX", "SCHEMA", "split_labels"]
 
 LABEL_KEYS = ("labels", "label", "type")
 _NODE_KEYS = {"id", "labels", "label", "properties"}
@@ -89,35 +85,25 @@ def from_content(content: Any, *, where: str, labels: str | None = None) -> Know
     node_link = edges_key == "links" or "multigraph" in content or "directed" in content
     attributes = content.get("graph") if node_link else content
     add_graph_attributes(draft, attributes if isinstance(attributes, dict) else {})
-    for position, record in enumerate(content["nodes"]):
-        place = f"nodes[{position}]"
-        if _is_record(draft, record, place, needs=("id",)):
-            found, properties = (
-                split_labels(record, besides={"id"}, key=labels, place=f"{where}, {place}")
-                if node_link
-                else _split_record(draft, record, place, known=_NODE_KEYS)
-            )
-            draft.add_node(str(record["id"]), labels=found, properties=properties, place=place)
-    for position, record in enumerate(content.get(edges_key, [])):
-        place = f"{edges_key}[{position}]"
-        if _is_record(draft, record, place, needs=("source", "target")):
-            found, properties = (
-                split_labels(record, besides={"id", "source", "target", "key"}, key=labels, place=f"{where}, {place}")
-                if node_link
-                else _split_record(draft, record, place, known=_EDGE_KEYS)
-            )
+    for part, needs, known in (("nodes", ("id",), _NODE_KEYS), (edges_key, ("source", "target"), _EDGE_KEYS)):
+        for position, record in enumerate(content.get(part, [])):
+            place = f"{part}[{position}]"
+            if not _is_record(draft, record, place, needs=needs):
+                continue
+            if node_link:
+                besides = {"id"} if part == "nodes" else {"id", "source", "target", "key"}
+                found, properties = split_labels(record, besides=besides, key=labels, place=f"{where}, {place}")
+            else:
+                found, properties = _split_record(draft, record, place, known=known)
+            if part == "nodes":
+                draft.add_node(str(record["id"]), labels=found, properties=properties, place=place)
+                continue
             name = record.get("id")
             if name is None and isinstance(record.get("key"), str):
                 # networkx numbers parallel edges 0, 1, …; only a string key is an id.
                 name = record["key"]
-            draft.add_edge(
-                None if name is None else str(name),
-                str(record["source"]),
-                str(record["target"]),
-                labels=found,
-                properties=properties,
-                place=place,
-            )
+            ends = str(record["source"]), str(record["target"])
+            draft.add_edge(None if name is None else str(name), *ends, labels=found, properties=properties, place=place)
     return draft.graph()
 
 
@@ -161,7 +147,7 @@ def _split_record(
 
 def split_labels(
     attributes: Mapping[str, Any], *, besides: set[str], key: str | None, place: str = ""
-) -> tuple[frozenset[str], dict[str, Any]]:
+) -> tuple[frozenset[str], Mapping[str, Any]]:
     """Split the attributes of a flat record into labels and properties.
 
     Args:
@@ -180,3 +166,62 @@ def split_labels(
 
 
 LOADER = Loader(read, suffixes=(".json",))
+
+
+def is_networkx(source: object) -> bool:
+    """Whether ``source`` is a networkx graph of any type."""
+    return any(cls.__module__.split(".")[0] == "networkx" and cls.__name__ == "Graph" for cls in type(source).__mro__)
+
+
+def _refuse_files(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
+    """Refuse files: the format is for objects."""
+    raise GraphError("the format 'networkx' is for networkx graphs, not for files", where=", ".join(map(str, paths)))
+
+
+def from_networkx(source: Any, options: LoadOptions) -> KnowledgeGraph:
+    """Convert a networkx graph; ids become strings and ``options.labels`` is the attribute with the labels."""
+    draft = Draft("networkx graph")
+    add_graph_attributes(draft, source.graph)
+    names: dict[str, Any] = {}
+    for name, attributes in source.nodes(data=True):
+        node_id = str(name)
+        if node_id in names:
+            raise GraphError(
+                f"nodes {names[node_id]!r} and {name!r} both become '{node_id}'",
+                where=draft.where,
+                hint="relabel one of them (networkx.relabel_nodes)",
+            )
+        names[node_id] = name
+        place = f"node {name!r}"
+        found, properties = split_labels(attributes, besides=set(), key=options.labels, place=place)
+        draft.add_node(node_id, labels=found, properties=properties, place=place)
+    keyed = source.edges(keys=True, data=True) if source.is_multigraph() else source.edges(data=True)
+    for start, end, *key, attributes in keyed:
+        place = f"edge {start!r} – {end!r}"
+        found, properties = split_labels(attributes, besides=set(), key=options.labels, place=place)
+        name = key[0] if key and isinstance(key[0], str) else None
+        draft.add_edge(name, str(start), str(end), labels=found, properties=properties, place=place)
+    return draft.graph()
+
+
+NETWORKX = Loader(_refuse_files, accepts=is_networkx, convert=from_networkx)
+
+
+def _read_schema(paths: Sequence[Path], options: LoadOptions) -> Ontology:
+    """Read a schema file; ``options.format`` is ``"toml"``, ``"json"``, or ``None`` to go by the suffix."""
+    (path,) = paths
+    if (options.format or path.suffix.lower().removeprefix(".")) == "json":
+        content: Any = read_json(path)
+        if is_json_ld(content):
+            raise GraphError("this is JSON-LD, not a schema", where=str(path), hint="pass format='jsonld'")
+    else:
+        content = parse_toml(read_text(path, error=GraphError), where=str(path), error=GraphError)
+    if not isinstance(content, dict):
+        raise GraphError(
+            f"a schema must be a table of classes, relations and properties, got {type(content).__name__}",
+            where=str(path),
+        )
+    return Ontology.from_dict(content, where=str(path))
+
+
+SCHEMA = Loader(_read_schema, suffixes=(".toml", ".json"))

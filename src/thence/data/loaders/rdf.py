@@ -1,10 +1,16 @@
 """Graphs from RDF: types become labels, literals become properties, links between resources become edges.
 
-Ids are local names (``Room1``), with a prefix if two namespaces share a name; the property ``iri`` holds the full name.
-A blank node is named after the statement that refers to it (``AHU/area``), so that its id is the same every time the
-file is read. Vocabulary (classes, properties, ontology headers) is left out. A property may have several values; those
-of names and comments are joined by ``; ``. Of several languages English is kept, else the values without a language.
-This module must not interpret domain vocabularies, except values with units (see ``thence.data.loaders.rdf_values``).
+Ids are local names (``Room1``), with a prefix if two namespaces share a name; the property ``iri`` holds the full
+name. A blank node is named after the statement that refers to it (``AHU/area``), so that its id is the same every time
+the file is read. Vocabulary (classes, properties, ontology headers) is left out. A property may have several values;
+those of names and comments are joined by ``; ``. Of several languages English is kept, else the values without a
+language.
+
+Value nodes are folded into properties: ``:room :area [ qudt:value 12.5 ; qudt:unit unit:M2 ]`` uses a node to state
+that the area is 12.5 m². A node is such a value if exactly one statement refers to it, it has one number or string
+under a predicate in ``VALUE_PREDICATES``, at most a unit besides, and no types other than ``VALUE_CLASSES``. Chains of
+value nodes are folded too (SEAS and OPM put an evaluation between a property and its value). All other nodes stay
+nodes. This module must not interpret other domain vocabularies.
 """
 
 from __future__ import annotations
@@ -12,14 +18,15 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import ADMINISTRATIVE
 from thence.data.graph.records import Edge, Node, Value, Values, join_values
+from thence.data.loaders.draft import parse_value
 from thence.data.loaders.loader import Loader, LoadOptions
-from thence.data.loaders.rdf_values import UNIT_PREDICATES, Description, fold_values
 from thence.data.loaders.triples import (
     OWL,
     RDF,
@@ -41,6 +48,108 @@ if TYPE_CHECKING:
     import pyoxigraph as ox
 
 __all__ = ["LOADER", "read"]
+
+VALUE_PREDICATES = frozenset(
+    {
+        *("value", "numericValue", "hasValue", "hasSimpleResult", "simpleValue", "evaluation"),
+        *("hasQuantityValue", "hasNumericalValue", "hasNumericValue"),
+    }
+)
+UNIT_PREDICATES = frozenset({"unit", "hasUnit", "unitCode", "unitText", "isMeasuredIn"})
+VALUE_CLASSES = frozenset(
+    {"CurrentState", "EntityPropertyValue", "Measure", "PropertyValue", "Quantity", "QuantityValue", "Result", "State"}
+)
+_RESULT_LINKS = frozenset({"hasResult"})
+
+
+@dataclass
+class Description:
+    """The statements about one RDF resource.
+
+    Args:
+        labels: Its types, in order.
+        literals: Its literals by predicate.
+        links: Its links to other resources, as (predicate, target), in order.
+    """
+
+    labels: dict[str, None] = field(default_factory=dict)
+    literals: dict[str, list[ox.Literal]] = field(default_factory=dict)
+    links: dict[tuple[str, Subject], None] = field(default_factory=dict)
+
+    def is_empty(self) -> bool:
+        """Whether nothing is stated about the resource."""
+        return not (self.labels or self.literals or self.links)
+
+
+def fold_values(described: dict[Subject, Description]) -> dict[str, str]:
+    """Fold value nodes into properties, in place.
+
+    If the values of a property have different units, each node gets a property ``<property>_unit``.
+
+    Args:
+        described: The statements about each resource; value nodes are removed.
+
+    Returns:
+        The unit of each property whose values all have the same unit.
+    """
+    import pyoxigraph as ox
+
+    in_degree = Counter(target for content in described.values() for _, target in content.links)
+    units: dict[str, dict[Subject, str]] = defaultdict(dict)
+    inner_units: dict[Subject, str] = {}
+    folded: set[Subject] = set()
+    before = -1
+    while len(folded) > before:
+        before = len(folded)
+        for source, content in described.items():
+            for predicate, target in list(content.links):
+                value = described[target]
+                if in_degree[target] != 1 or not _is_value_node(value, predicate):
+                    continue
+                unit = _unit(value) or inner_units.get(target)
+                content.literals.setdefault(predicate, []).append(_only_value(value))
+                del content.links[predicate, target]
+                folded.add(target)
+                if unit and predicate in VALUE_PREDICATES:
+                    inner_units[source] = unit
+                elif unit:
+                    units[predicate][source] = unit
+    for term in folded:
+        del described[term]
+    common_units: dict[str, str] = {}
+    for predicate, by_node in units.items():
+        if len(set(by_node.values())) == 1:
+            common_units[predicate] = next(iter(by_node.values()))
+        else:
+            for node, unit in by_node.items():
+                described[node].literals[f"{predicate}_unit"] = [ox.Literal(unit)]
+    return common_units
+
+
+def _is_value_node(content: Description, predicate: str) -> bool:
+    values = [name for name in content.literals if name in VALUE_PREDICATES]
+    return (
+        len(values) == 1
+        and len(content.literals[values[0]]) == 1
+        and all(name in UNIT_PREDICATES for name in content.literals if name not in VALUE_PREDICATES)
+        and all(name in UNIT_PREDICATES for name, _ in content.links)
+        and (content.labels.keys() <= VALUE_CLASSES or predicate in _RESULT_LINKS)
+    )
+
+
+def _only_value(content: Description) -> ox.Literal:
+    return next(values[0] for name, values in content.literals.items() if name in VALUE_PREDICATES)
+
+
+def _unit(content: Description) -> str | None:
+    for name, values in content.literals.items():
+        if name in UNIT_PREDICATES:
+            return values[0].value
+    for name, target in content.links:
+        if name in UNIT_PREDICATES:
+            return local_name(target.value)
+    return None
+
 
 _MOST_DIGITS = 308
 _LONGEST_ID = 500
@@ -301,20 +410,11 @@ def _is_integer(literal: ox.Literal) -> bool:
 def _typed(literal: ox.Literal) -> Value | None:
     """A literal as a string, number or boolean; NaN and infinity are missing values, malformed numbers strings."""
     kind = literal.datatype.value.removeprefix(XSD)
-    text = literal.value
-    try:
-        if kind == "boolean":
-            return {"true": True, "1": True, "false": False, "0": False}.get(text.strip(), text)
-        if "_" in text and (kind in _INTEGERS or kind in ("decimal", "double", "float")):
-            return text  # Python reads 1_000 as a number
-        if kind in _INTEGERS:
-            return int(text)
-        if kind in ("decimal", "double", "float"):
-            number = float(text)
-            return number if math.isfinite(number) else None
-    except ValueError:
-        return text
-    return text
+    kind = "integer" if _is_integer(literal) else "number" if kind in ("decimal", "double", "float") else kind
+    value = parse_value(literal.value, kind) if kind in ("integer", "number", "boolean") else None
+    if value is None:
+        return literal.value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 LOADER = Loader(read, suffixes=tuple(SUFFIXES), several=True)

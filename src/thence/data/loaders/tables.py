@@ -28,10 +28,10 @@ from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.records import Value, Values
 from thence.data.loaders.draft import MISSING_WORDS, Draft, as_labels
 from thence.data.loaders.loader import Loader, LoadOptions
-from thence.data.readings.decimal_signs import detect_decimal_sign, may_be_thousands
+from thence.data.readings.frames import detect_decimal_sign, may_be_thousands
 from thence.errors import GraphError, nearest, quote
 
-__all__ = ["LOADER", "CsvTable", "read", "read_csv_table"]
+__all__ = ["LOADER", "read_csv_table"]
 
 _TYPE = re.compile(r":\s*((?:number|text|truth)(?:\[\])?)\Z")
 _LIST = "[]"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
 from thence._base.settings.documents import check_json_depth, check_xml
-from thence.errors import GraphError, door
+from thence.errors import GraphError, reported_as
 
 if TYPE_CHECKING:
     import pyoxigraph as ox
@@ -190,7 +190,7 @@ def _refuse_dangers(path: Path, syntax: str) -> None:
     """Refuse what would exhaust the memory or the stack of the parser."""
     if syntax not in ("rdfxml", "jsonld"):
         return
-    with door(GraphError, where=str(path)):
+    with reported_as(GraphError, where=str(path)):
         raw = path.read_bytes()
     if syntax == "rdfxml":
         check_xml(raw, where=str(path), error=GraphError, deepest=_DEEPEST_XML)

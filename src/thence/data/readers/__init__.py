@@ -15,30 +15,28 @@ from typing import Any
 
 import polars as pl
 
-from thence._base.settings.values import require_zone
-from thence.data.readers.checks import check_encoding, check_options, check_template
-from thence.data.readers.clock_columns import join_clock
-from thence.data.readers.columns import TypedTable, type_table
-from thence.data.readers.databases import DatabaseOptions, database_reader
+from thence._base.settings.numbers import require_integer, require_share, require_zone
+from thence._base.settings.typed import check_types
+from thence.data.readers.columns import TypedTable, check_template, type_table
 from thence.data.readers.dates import AmbiguousDatesError
-from thence.data.readers.dialect import check_signs
-from thence.data.readers.few_values import MOST_COLUMNS, find_few_values, read_as_states, states_by_kind
-from thence.data.readers.files import find_paths, note_skipped, read_tables
-from thence.data.readers.frames import table_from_frame
+from thence.data.readers.few_values import MOST_COLUMNS, find_few_values, note_codes, read_as_states, states_by_kind
+from thence.data.readers.files import database_reader, find_paths, note_skipped, read_tables, table_from_frame
+from thence.data.readers.heading import unit_of_name
 from thence.data.readers.kinds import KindPattern, Kinds, require_units, resolve_kinds
-from thence.data.readers.missing_codes import note_codes
-from thence.data.readers.roles import NotDataError, Roles, find_roles
-from thence.data.readers.table import MISSING_WORDS, NUMBER, LayoutOption, ReadOptions, SourceTable
+from thence.data.readers.lines import check_encoding
+from thence.data.readers.roles import NotDataError, Roles, find_roles, join_clock
+from thence.data.readers.table import MISSING_WORDS, LayoutOption, ReadOptions, SourceTable
+from thence.data.readers.text import check_signs
 from thence.data.readers.times import check_format
-from thence.data.readers.units import unit_of_name
-from thence.data.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, ORIGIN, OnError, quote_names
+from thence.data.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, MAX_LOSS, ORIGIN, OnError, quote_names
 from thence.data.readings.findings import Finding, ReadReport
 from thence.data.readings.frames import collect
-from thence.data.readings.losses import MAX_LOSS, require_share
 from thence.data.readings.sensors import Sensor, SensorData
-from thence.errors import ConfigError, InputError, door, nearest, quote
+from thence.errors import ConfigError, InputError, nearest, quote, reported_as
 
 __all__ = ["read_sensors"]
+
+MOST_SKIPPED = 10_000  # lines above the names
 
 
 def read_sensors(
@@ -148,50 +146,20 @@ def read_sensors(
         1 infinite values: set to missing (sensor 'n1_pressure')
         times without a time zone read as UTC
     """
+    given = dict(locals())
     if isinstance(source, SensorData):
         return source
-    check_options(locals())
-    if on_error not in ("raise", "repair"):
-        raise ConfigError(f"on_error must be 'raise' or 'repair', got {on_error!r}")
-    options = ReadOptions(
-        layout=layout,
-        time=time,
-        sensor=sensor,
-        value=value,
-        separator=separator,
-        decimal=decimal,
-        header=header,
-        skip_rows=skip_rows,
-        encoding=encoding,
-        time_format=time_format,
-        timezone=timezone,
-        sheet=sheet,
-        categorical=_as_set(categorical),
-        numeric=_as_set(numeric),
-        ignore=_as_set(ignore),
-        missing=_missing_words(missing),
-        name=name,
-        on_error=on_error,
-        max_loss=max_loss,
-        database=DatabaseOptions(
-            table=_as_names(table),
-            query=query,
-            where=dict(where or {}),
-            metadata={"table": metadata} if isinstance(metadata, str) else dict(metadata or {}),
-            order=_as_names(order),
-            windows=windows,
-            aggregate=aggregate,
-            origin=origin,
-            timeout=timeout,
-        ),
-    )
-    require_share(max_loss)
+    check_types(read_sensors, given)
+    options = ReadOptions.of(given)
+    require_share("max_loss", max_loss)
+    if skip_rows is not None:
+        require_integer("skip_rows", skip_rows, least=0, most=MOST_SKIPPED)
     require_zone(options.zone)
     check_format(options.time_format)
     check_signs(options.separator, options.decimal)
     check_encoding(options.encoding)
     check_template(options.name)
-    with door(InputError, where=_shown(source)):
+    with reported_as(InputError, where=_shown(source)):
         return _read(source, options, kinds=kinds, units=units, pattern=kind_pattern)
 
 
@@ -230,7 +198,7 @@ def _read(
             hint="check separator= and time_format=, and the error with on_error='raise'",
         )
     for option in ("categorical", "numeric"):
-        _require_named(getattr(options, option), [*found, *_columns(filled)], option, named)
+        _require_known(option, getattr(options, option), [*found, *_columns(filled)], named)
     require_units(units or {}, (Sensor(id, *kind) for id, kind in described.items()), where=named)
     families = {id: kind or column for id, column in _family_columns(parts, filled) for kind in [described[id][0]]}
     # What has a unit is a quantity, not a state.
@@ -245,7 +213,7 @@ def _read(
             f"{quote_names(whole)}"
         )
     more += note_codes(parts, {sensor.id for sensor in sensors if not sensor.categorical})
-    _require_ignored(options.ignore, [*found, *(name for table in tables for name in table.schema)], named)
+    _require_known("ignore", options.ignore, [*found, *(name for table in tables for name in table.schema)], named)
     kept = [id for id in found if not options.ignores(id)]
     if not kept:
         raise InputError("every sensor is ignored", where=named, hint="pass fewer names or patterns in ignore=")
@@ -259,18 +227,6 @@ def _read(
 
 def _count_sensors(ids: Sized) -> str:
     return f"{len(ids)} sensor{'s' * (len(ids) != 1)}"
-
-
-def _require_ignored(ignore: Iterable[str], names: Iterable[str], where: str) -> None:
-    """Raise if a name or pattern in ``ignore`` leaves out nothing: it is misspelt, and what it meant is kept."""
-    known = set(names)
-    for pattern in sorted(ignore):
-        if pattern not in known and not fnmatch.filter(known, pattern):
-            raise InputError(
-                f"ignore contains {quote(pattern)}, but no column or sensor has this name",
-                where=where,
-                hint=nearest(pattern, known),
-            )
 
 
 def _type_tables(filled: Sequence[tuple[SourceTable, Roles]], options: ReadOptions) -> list[TypedTable]:
@@ -310,13 +266,6 @@ def _group_notes(parts: Sequence[TypedTable]) -> list[str]:
     return [f"{at[0] if len(at) == 1 else f'{len(at)} sources'}: {note}" for note, at in places.items()]
 
 
-def _missing_words(given: Iterable[str | float] | str | float) -> tuple[str, ...]:
-    words = tuple(str(word) for word in ((given,) if isinstance(given, (str, int, float)) else given))
-    if words and all(NUMBER.fullmatch(word.strip().replace(",", ".")) for word in words):
-        return (*MISSING_WORDS, *words)
-    return words
-
-
 def _shown(source: Any) -> str | None:
     """Return a path, or a URL without credentials and options, as it may stand in a message."""
     if not isinstance(source, (str, Path)):
@@ -326,16 +275,6 @@ def _shown(source: Any) -> str | None:
         scheme, _, rest = text.partition("://")
         text = f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
     return quote(text)[1:-1]
-
-
-def _as_names(names: str | Iterable[str] | None) -> tuple[str, ...]:
-    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
-
-
-def _as_set(names: Iterable[str] | None) -> frozenset[str]:
-    if names is None:
-        return frozenset()
-    return frozenset((names,) if isinstance(names, str) else names)
 
 
 def _iter_tables(source: Any, options: ReadOptions) -> Iterable[SourceTable]:
@@ -366,7 +305,7 @@ def _assign_roles(
                 hint = (
                     "leave it out, or pass on_error='repair'" if len(tables) > 1 else "check that it is the right file"
                 )
-                raise InputError("no rows", where=table.name, hint=hint)
+                raise table.failure("no rows", hint)
             empty.append(Finding("empty-file", 1, where=table.name))
         if is_empty:
             if table.sheet and options.sheet is None:
@@ -414,10 +353,8 @@ def _require_same_zones(parts: Sequence[TypedTable], options: ReadOptions) -> No
     naive = [part for part in parts if part.naive]
     if options.timezone is None and options.on_error == "raise" and 0 < len(naive) < len(parts):
         zoned = next(part for part in parts if not part.naive)
-        raise InputError(
-            f"times have no time zone, but those of {zoned.table.name} have",
-            where=naive[0].table.name,
-            hint="pass timezone= for the times without one",
+        raise naive[0].table.failure(
+            f"times have no time zone, but those of {zoned.table.name} have", "pass timezone= for the times without one"
         )
 
 
@@ -435,17 +372,15 @@ def _find_sensors(parts: Sequence[TypedTable]) -> dict[str, tuple[bool | None, t
                 kind = own = (own[0], kind[1] or own[1])
             first = origin.setdefault(id, part)
             if kind != own:
-                raise InputError(
+                raise part.table.failure(
                     f"sensor {quote(id)} has another kind in {first.table.name}",
-                    where=part.table.name,
-                    hint="distinguish them with name='{column}_{kind}'",
+                    "distinguish them with name='{column}_{kind}'",
                 )
             if None not in (known, state) and known != state:
-                raise InputError(
+                raise part.table.failure(
                     f"sensor {quote(id)} reads {'states' if state else 'numbers'} here and "
                     f"{'states' if known else 'numbers'} in {first.table.name}",
-                    where=part.table.name,
-                    hint=f"pass categorical=[{quote(id)}], or distinguish them with name='{{file}}/{{column}}'",
+                    f"pass categorical=[{quote(id)}], or distinguish them with name='{{file}}/{{column}}'",
                 )
             found[id] = (state if known is None else known, kind)
     return found
@@ -464,13 +399,16 @@ def _columns(filled: Sequence[tuple[SourceTable, Roles]]) -> list[str]:
     return [name for _, roles in filled for name in roles.sensors]
 
 
-def _require_named(patterns: Iterable[str], names: Iterable[str], option: str, where: str) -> None:
-    """Raise if a name or pattern in an option names no sensor."""
+def _require_known(option: str, patterns: Iterable[str], names: Iterable[str], where: str) -> None:
+    """Raise if a name or pattern in an option matches nothing: it is misspelt."""
     known = list(dict.fromkeys(names))
     unknown = [name for name in sorted(patterns) if name not in known and not fnmatch.filter(known, name)]
     if unknown:
-        hint = nearest(unknown[0], known)
-        raise InputError(f"{option} contains unknown sensors: {quote_names(unknown)}", where=where, hint=hint)
+        raise InputError(
+            f"{option} contains {quote_names(unknown)}, but no column or sensor has this name",
+            where=where,
+            hint=nearest(unknown[0], known),
+        )
 
 
 def _family_columns(

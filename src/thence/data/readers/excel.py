@@ -1,11 +1,13 @@
 """Excel and OpenDocument workbooks as source tables, one per sheet, read into memory.
 
-A sheet title such as ``Flows (m3_h)`` gives the kind and the unit of its sensors.
+A sheet title such as ``Flows (m3_h)`` gives the kind and the unit of its sensors. Before a sheet of an ``.xlsx`` file
+is read, its cell names are scanned in a stream: one far cell makes a sheet of billions of cells.
 """
 
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -14,13 +16,63 @@ from typing import Any
 import polars as pl
 
 from thence.data.readers.heading import Heading, find_heading
-from thence.data.readers.sheet_sizes import check_sheet_sizes
 from thence.data.readers.table import ReadOptions, SourceTable, drop_blank_rows, fill_header
 from thence.data.readings.cleaning import quote_names
 from thence.data.readings.findings import Finding
-from thence.errors import InputError, door, nearest, quote, require
+from thence.errors import InputError, nearest, quote, reported_as, require
 
-__all__ = ["read_excel"]
+__all__ = ["check_sheet_sizes", "read_excel"]
+
+MOST_CELLS = 50_000_000
+"""Cells of a sheet, empty ones in between included, that are read."""
+
+_CHUNK, _OVERLAP = 1 << 22, 64
+_MOST_BYTES = 4 << 30
+_CELL = re.compile(rb"""<c [^>]{0,40}?r=["']([A-Z]{1,3})([0-9]{1,7})["']""")
+
+
+def check_sheet_sizes(path: Path) -> None:
+    """Raise an ``InputError`` if a sheet of a workbook spans too many cells, or its XML is too large.
+
+    Args:
+        path: The workbook.
+    """
+    if path.suffix.lower() not in (".xlsx", ".xlsm") or not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            if entry.filename.startswith("xl/worksheets/") and entry.filename.endswith(".xml"):
+                _check_sheet(archive, entry, path)
+
+
+def _check_sheet(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> None:
+    rows = columns = read = 0
+    last = ""
+    tail = b""
+    with archive.open(entry) as stream:
+        while chunk := stream.read(_CHUNK):
+            read += len(chunk)
+            for letters, digits in _CELL.findall(tail + chunk):
+                row, column = int(digits), _number_of(letters)
+                if row > rows or column > columns:
+                    last = (letters + digits).decode()
+                rows, columns = max(rows, row), max(columns, column)
+            tail = chunk[-_OVERLAP:]
+            if rows * columns > MOST_CELLS or read > _MOST_BYTES:
+                raise InputError(
+                    f"{quote(entry.filename)} spans {rows:,} rows × {columns:,} columns, up to cell {last}",
+                    where=str(path),
+                    hint="delete the far cell, or save the data as CSV or Parquet",
+                )
+
+
+def _number_of(letters: bytes) -> int:
+    """Return the number of a column: 1 for A, 27 for AA."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number
+
 
 FIRST_ROWS = 50
 FIRST_DAY = date(1900, 1, 2)  # Excel stores a clock time as a day before it
@@ -31,7 +83,7 @@ TITLE = re.compile(r"(?P<kind>[^()]*[^()\s])\s*\((?P<unit>[^()]+)\)")
 def read_excel(path: Path, options: ReadOptions) -> Iterator[SourceTable]:
     """Read the sheets of a workbook, or those of ``options.sheet``; a reader as described in ``.files``."""
     fastexcel = require("fastexcel", extra="excel")
-    with door(
+    with reported_as(
         InputError, "not a readable Excel file", where=str(path), hint="open it in a spreadsheet and save it again"
     ):
         check_sheet_sizes(path)
@@ -40,7 +92,7 @@ def read_excel(path: Path, options: ReadOptions) -> Iterator[SourceTable]:
     if not names:
         raise InputError("the workbook has no sheets", where=str(path), hint="check that it is the right file")
     for name in _choose_sheets(names, options, path):
-        with door(
+        with reported_as(
             InputError, where=f"{path}, sheet {quote(name)}", hint="open the file in a spreadsheet and save it again"
         ):
             yield _read_sheet(path, book, name, options)
@@ -76,7 +128,7 @@ def _read_sheet(path: Path, book: Any, name: str, options: ReadOptions) -> Sourc
         unit=title["unit"].replace("_", "/") if title else "",
         place=lambda row: f"row {(row if rows is None else int(rows[row])) + heading.readings + 1}",
         findings=(Finding("blank", blank, where=where),) if (blank := height - frame.height) else (),
-        notes=(*heading.tell("row", range(1, heading.readings + 1)), *notes),
+        notes=(*heading.describe("row", range(1, heading.readings + 1)), *notes),
         error=error,
         units=units,
     )

@@ -1,4 +1,4 @@
-"""Files: which files a path means, and the reader of each file format.
+"""Sources: files, frames and databases; which files a path means, and the reader of each format and database.
 
 A reader is a function ``read(path, options) -> Iterable[SourceTable]`` (see ``.table`` for both types). It
 
@@ -15,6 +15,10 @@ A reader is a function ``read(path, options) -> Iterable[SourceTable]`` (see ``.
 
 A new format is one module with such a function and one line in ``READERS``. Another package adds a format with an entry
 point in the group ``thence.readers``, named by the suffix without its dot: ``npz = "package.module:read_npz"``.
+
+The reader of a database is such a function too; its ``path`` is a URL with the scheme of the reader, or a connection.
+It reads all rows in one snapshot, or raises. Another package adds one with an entry point in the group
+``thence.databases``, named by the scheme of its URLs.
 """
 
 from __future__ import annotations
@@ -23,12 +27,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from thence._base.frames import from_pandas, is_pandas
 from thence._base.settings.registry import Registry
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readings.cleaning import quote_names
-from thence.errors import InputError, nearest, quote
+from thence.errors import ConfigError, InputError, nearest, quote
 
-__all__ = ["READERS", "find_paths", "note_skipped", "read_tables"]
+__all__ = ["READERS", "database_reader", "find_paths", "note_skipped", "read_tables", "table_from_frame"]
 
 READERS: Registry[Any] = Registry(
     "reader",
@@ -41,6 +48,19 @@ READERS: Registry[Any] = Registry(
     of=object,
 )
 """The reader of each file suffix."""
+
+
+DATABASES: Registry[Any] = Registry(
+    "database",
+    {
+        **dict.fromkeys(("postgresql", "postgres"), "thence.data.stores.sql:read_postgresql"),
+        "duckdb": "thence.data.stores.sql:read_duckdb",
+        "adbc": "thence.data.stores.sql:read_connection",
+    },
+    group="thence.databases",
+    of=object,
+)
+"""The reader of each scheme; ``adbc`` reads from open connections."""
 
 
 def find_paths(source: str | Path) -> list[Path]:
@@ -118,3 +138,54 @@ def _suffix(path: Path) -> str:
 
 def _known_suffixes() -> str:
     return ", ".join(f".{suffix}" for suffix in READERS)
+
+
+def table_from_frame(frame: Any) -> SourceTable:
+    """Return a polars, pandas or Arrow frame as a table; a polars ``LazyFrame`` stays lazy.
+
+    Raises:
+        InputError: If the object is not a frame, or cannot be converted.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        return SourceTable(frame, "lazy frame", in_memory=False)
+    if isinstance(frame, pl.DataFrame):
+        return SourceTable(frame.lazy(), "frame")
+    name = "frame"
+    if is_pandas(frame) and hasattr(frame, "to_frame"):
+        if frame.name is None:
+            raise InputError("the series has no name for its sensor", where="series", hint="set one with rename()")
+        frame, name = frame.to_frame(), "series"
+    if is_pandas(frame) and hasattr(frame, "columns"):
+        return SourceTable(from_pandas(frame, index=True, categories_as_text=False).lazy(), name)
+    if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
+        return SourceTable(pl.DataFrame(frame).lazy(), name)
+    raise InputError(
+        f"cannot read sensor data from an object of type {type(frame).__name__}",
+        hint="pass a path, a list of paths, or a polars, pandas or Arrow table",
+    )
+
+
+def database_reader(source: Any) -> Callable[..., Iterable[Any]] | None:
+    """Return the reader of a database, or ``None`` if the source is something else.
+
+    Args:
+        source: A path, a URL, a frame or a connection.
+
+    Raises:
+        ConfigError: If the source is a URL that no reader knows.
+    """
+    scheme = ""
+    if isinstance(source, str) and "://" in source:
+        scheme = source.partition("://")[0].lower()
+        if len(scheme) < 2:  # a drive of Windows
+            return None
+        if scheme not in DATABASES or scheme == "adbc":
+            known = [name for name in DATABASES if name != "adbc"]
+            raise ConfigError(
+                f"readings cannot be read from a URL that begins with '{scheme}://'",
+                hint=nearest(scheme, known) or f"known: {', '.join(f'{name}://' for name in known)}",
+            )
+    elif hasattr(source, "adbc_get_table_schema"):
+        scheme = "adbc"
+    reader: Callable[..., Iterable[Any]] | None = DATABASES.load(scheme) if scheme else None
+    return reader

@@ -1,8 +1,9 @@
-"""Heading: in which line of a table the names of its columns are, and which lines around it are no readings.
+"""Heading: in which line of a table the names of its columns are, which lines around it are no readings, and units.
 
 Loggers, control systems and spreadsheets write titles and properties of a station above the names, and units below
 them. They are found where the readings below leave no doubt: the lines that are left out hold no readings, and the
-first reading has a date. Otherwise the names are in the first line. This module knows nothing of files.
+first reading has a date. Otherwise the names are in the first line. Only what is certainly a unit counts: ``(W/m^2)``
+is one, ``(north)`` and ``(code)`` are not. This module knows nothing of files.
 """
 
 from __future__ import annotations
@@ -15,9 +16,68 @@ from dataclasses import dataclass, field
 from thence.data.readers.dates import looks_like_date
 from thence.data.readers.roles import is_time_name, looks_like_time
 from thence.data.readers.table import MISSING_WORDS
-from thence.data.readers.units import find_units
 
-__all__ = ["Heading", "find_heading"]
+__all__ = ["Heading", "find_heading", "find_units", "unit_of_name"]
+
+BRACKETS = re.compile(r"\[(.*)\]|\((.*)\)|<(.*)>")
+AT_END = re.compile(r"(?<=\S)\s*(?:\[([^\[\]]*)\]|\(([^()]*)\))$")
+LONGEST_UNIT = 16
+PARTS = re.compile(r"[\s·*/.^\d²³⁻¹()-]+")
+UNIT_WORDS = """
+    % ‰ ° °c °f k c f degc degf deg degrees deg_c deg_f celsius kelvin fahrenheit pct percent m mm cm km µm um nm ft in
+    inch inches mi l ml hl ltr litre liter gal g kg mg µg ug t lb lbs s ms h hr hrs hour min sec d day w kw mw gw va kva
+    var kvar mvar wh kwh mwh gwh j kj mj gj v mv kv volt volts a ma amp amps hz khz mhz pa kpa mpa hpa bar mbar psi psig
+    mmhg mmwc inh2o inhg wc mh2o mwc ppm ppb lx lux lm cd db dba rpm gpm gph mgd cfm lps lpm cms cfs ntu ph us µs mol
+    mmol umol n kn rh %rh btu tr mbtu hp kcal cal
+"""
+UNITS = frozenset(UNIT_WORDS.split())
+"""Units, and what they are made of, in lower case."""
+
+
+def find_units(row: Sequence[str]) -> dict[int, str]:
+    """Return the units in a row by column; none if most of its cells are something else.
+
+    Args:
+        row: The cells.
+
+    Examples:
+        >>> find_units(["TS", "Volts", "[°C]", "W/m^2", ""])
+        {1: 'Volts', 2: '°C', 3: 'W/m^2'}
+        >>> find_units(["", "Avg", "Avg"])
+        {}
+    """
+    found: dict[int, str] = {}
+    for column, cell in enumerate(row):
+        bare = BRACKETS.fullmatch(cell)
+        text = next(filter(None, bare.groups()), "").strip() if bare else cell
+        if _is_unit(text):
+            found[column] = text
+    filled = sum(bool(cell) for cell in row[1:])
+    return found if 2 * len(found) >= filled else {}
+
+
+def unit_of_name(name: str) -> str:
+    """Return the unit in brackets at the end of a name, or an empty string.
+
+    Args:
+        name: The name of a column or sensor.
+
+    Examples:
+        >>> [unit_of_name(name) for name in ("Flow [m³/h]", "GHI (W/m^2)", "Pump (north)", "(m)")]
+        ['m³/h', 'W/m^2', '', '']
+    """
+    found = AT_END.search(name)
+    text = (found[1] or found[2] or "").strip() if found else ""
+    return text if _is_unit(text) else ""
+
+
+def _is_unit(text: str) -> bool:
+    if not text or len(text) > LONGEST_UNIT:
+        return False
+    plain = text.lower()
+    parts = [part for part in PARTS.split(plain) if part]
+    return plain in UNITS or (bool(parts) and plain[0] not in "-./*" and all(part in UNITS for part in parts))
+
 
 Rows = Sequence[Sequence[str]]
 
@@ -40,7 +100,7 @@ class Heading:
     readings: int = 1
     units: dict[int, str] = field(default_factory=dict)
 
-    def tell(self, what: str, numbers: Sequence[int]) -> list[str]:
+    def describe(self, what: str, numbers: Sequence[int]) -> list[str]:
         """Return notes about rows that are no readings.
 
         Args:
@@ -48,18 +108,18 @@ class Heading:
             numbers: Number of each row in its file.
 
         Examples:
-            >>> Heading(names=2, readings=4, units={1: "m"}).tell("line", [1, 3, 4, 5])
+            >>> Heading(names=2, readings=4, units={1: "m"}).describe("line", [1, 3, 4, 5])
             ['lines 1 to 3 before the names of the columns: left out', 'line 5 below the names: read as units']
         """
         above, below = numbers[: self.names], numbers[self.names + 1 : self.readings]
-        notes = [f"{_tell_rows(what, above)} before the names of the columns: left out"] if above else []
+        notes = [f"{_row_span(what, above)} before the names of the columns: left out"] if above else []
         if below:
             done = "left out" if not self.units else "read as units" if len(below) == 1 else "units, and left out"
-            notes.append(f"{_tell_rows(what, below)} below the names: {done}")
+            notes.append(f"{_row_span(what, below)} below the names: {done}")
         return notes
 
 
-def _tell_rows(what: str, numbers: Sequence[int]) -> str:
+def _row_span(what: str, numbers: Sequence[int]) -> str:
     return f"{what} {numbers[0]}" if len(numbers) == 1 else f"{what}s {numbers[0]} to {numbers[-1]}"
 
 

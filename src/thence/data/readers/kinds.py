@@ -9,13 +9,12 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from thence.data.readers.encoding import read_utf8
-from thence.data.readers.lines import iter_records, plain_ends
+from thence.data.readers.lines import iter_records, plain_ends, read_utf8
 from thence.data.readings.cleaning import quote_names
 from thence.data.readings.sensors import Sensor, parse_kind
 from thence.errors import ConfigError, InputError, nearest, quote
 
-__all__ = ["KindPattern", "Kinds", "UncheckedUnits", "read_kinds", "require_units", "resolve_kinds"]
+__all__ = ["KindPattern", "Kinds", "UncheckedUnits", "require_units", "resolve_kinds"]
 
 Kinds = Mapping[str, str | tuple[str, str]]
 KindPattern = str | Mapping[str, str | tuple[str, str]]
@@ -154,10 +153,12 @@ def _match_kinds(ids: list[str], pattern: KindPattern) -> dict[str, tuple[str, s
                 id: ((match["kind"] or "").lower(), match.groupdict().get("unit") or "")
                 for id, match in matches.items()
             }
+        if not isinstance(pattern, Mapping):
+            raise ConfigError(f"kind_pattern must be a string or a mapping, got {type(pattern).__name__}")
         result: dict[str, tuple[str, str]] = {}
         for text, entry in pattern.items():
-            expression = re.compile(text)
             kind, unit = parse_kind(entry, text)
+            expression = re.compile(text)
             result |= {id: (kind, unit or "") for id in ids if id not in result and expression.search(id)}
         return result
     except re.error as error:

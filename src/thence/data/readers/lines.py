@@ -1,32 +1,79 @@
-"""Lines: how many fields each line of a text has, in which line of the file it begins, and quotes out of place.
+"""Lines of text files: decoded to UTF-8, how many fields each has, where it begins in the file, quotes out of place.
 
 A quote begins a quoted cell only at the start of a cell; a quoted cell may hold separators and line ends, and a quote
 in it is doubled. Elsewhere a quote is a sign like any other. What follows a closing quote, and a cell that is never
-closed, is an error with its line, since parsers disagree on it. This module knows nothing of columns and their meaning.
+closed, is an error with its line, since parsers disagree on it. This module knows nothing of columns and their
+meaning.
 """
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import io
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from thence.errors import InputError
+from thence.errors import ConfigError, InputError, quote
 
 __all__ = [
-    "LineCounts",
+    "check_encoding",
     "count_fields",
     "first_lines",
     "iter_records",
     "plain_ends",
+    "read_utf8",
     "rewrite",
     "split_fields",
     "write_fields",
 ]
+
+
+def read_utf8(path: Path, encoding: str | None = None) -> tuple[bytes, tuple[str, ...]]:
+    """Read a text file, decompressing ``.gz``.
+
+    Args:
+        path: The file.
+        encoding: Its encoding; by default UTF-8, UTF-16 with a byte order mark, or else Windows-1252.
+
+    Returns:
+        The text as UTF-8 bytes without a byte order mark, and a note if the encoding was guessed.
+    """
+    data = _decompress(path)
+    if encoding is None and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    try:
+        if encoding is None:
+            data.decode("utf-8")
+            return data.removeprefix(b"\xef\xbb\xbf"), ()
+        return data.decode(encoding).encode().removeprefix(b"\xef\xbb\xbf"), ()
+    except UnicodeDecodeError as error:
+        if encoding is not None:
+            raise InputError(
+                f"cannot be decoded as {encoding}: {error.reason} at byte {error.start:,}",
+                where=str(path),
+                hint="pass another encoding=",
+            ) from error
+    return data.decode("cp1252", errors="replace").encode(), ("not UTF-8, read as Windows-1252",)
+
+
+def _decompress(path: Path) -> bytes:
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+            return stream.read()
+    except (EOFError, zlib.error) as error:
+        raise InputError(
+            f"incomplete gzip file: {error}", where=str(path), hint="it may be truncated; copy or write it again"
+        ) from error
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
+
 
 CHUNK_BYTES = 1 << 24
 MOST_JOINED = 1_000  # lines of a quoted cell among the first lines
@@ -291,3 +338,19 @@ def write_fields(fields: Iterable[str], separator: str) -> str:
     return separator.join(
         '"' + text.replace('"', '""') + '"' if any(sign in text for sign in special) else text for text in fields
     )
+
+
+def check_encoding(encoding: str | None) -> None:
+    """Raise a ``ConfigError`` unless an encoding is one of text.
+
+    Args:
+        encoding: Name of the encoding; ``None`` means that it is detected.
+    """
+    if encoding is None:
+        return
+    try:
+        known = codecs.lookup(encoding)._is_text_encoding and encoding.isascii()
+    except (LookupError, ValueError, UnicodeError):
+        known = False
+    if not known or codecs.lookup(encoding).name in ("idna", "punycode", "undefined"):
+        raise ConfigError(f"unknown encoding {quote(encoding)}", hint="for example 'utf-8', 'cp1252' or 'utf-16'")

@@ -17,7 +17,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from thence.data.readers.table import ReadOptions, SourceTable
-from thence.errors import InputError, door, quote
+from thence.errors import InputError, quote, reported_as
 
 __all__ = ["read_parquet"]
 
@@ -31,7 +31,7 @@ HINT = "write it again; a truncated Parquet file has no footer"
 
 def read_parquet(path: Path, options: ReadOptions) -> list[SourceTable]:
     """Scan a Parquet file; a reader as described in ``.files``. No option applies to it."""
-    with door(InputError, where=str(path)):
+    with reported_as(InputError, where=str(path)):
         empty = not path.stat().st_size
     if empty:
         return [SourceTable(pl.LazyFrame(), str(path), title=path.stem)]
@@ -48,7 +48,7 @@ def read_parquet(path: Path, options: ReadOptions) -> list[SourceTable]:
 
 
 def _scan(path: Path, *, in_utc: bool) -> pl.LazyFrame:
-    with door(InputError, UNREADABLE, where=str(path), hint=HINT):
+    with reported_as(InputError, UNREADABLE, where=str(path), hint=HINT):
         frame = _scan_in_utc(path) if in_utc else pl.scan_parquet(path, glob=False)
         frame.collect_schema()
     return frame
@@ -59,7 +59,7 @@ def _may_have_offsets(path: Path) -> bool:
 
     pyarrow takes some 40 MB, which a monitor that reads Parquet files can do without.
     """
-    with door(InputError, UNREADABLE, where=str(path), hint=HINT):
+    with reported_as(InputError, UNREADABLE, where=str(path), hint=HINT):
         stored = pl.read_parquet_metadata(path).get("ARROW:schema", "")
     try:
         schema = base64.b64decode(stored)
@@ -72,7 +72,7 @@ def _foreign_zones(path: Path) -> list[tuple[str, str]]:
     """Return the columns of times with a time zone that polars does not know, with their zones."""
     import pyarrow.parquet
 
-    with door(InputError, UNREADABLE, where=str(path), hint=HINT):
+    with reported_as(InputError, UNREADABLE, where=str(path), hint=HINT):
         schema = pyarrow.parquet.read_schema(path)
     zones = [(field.name, getattr(field.type, "tz", None)) for field in schema]
     return [(name, zone) for name, zone in zones if zone is not None and not _is_known(zone)]

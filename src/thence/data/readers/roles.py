@@ -1,14 +1,15 @@
 """Roles of columns: the time, the sensors or the sensor name and value, and with them the layout of a table.
 
 Roles are found by column names, types and the first cells. What is uncertain raises an error that says which option to
-pass.
+pass. A date and a time of day in two columns are joined to one column of times, by one expression, so lazy tables stay
+lazy.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import polars as pl
@@ -17,15 +18,15 @@ from thence.data.readers.dates import looks_like_date
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readings.cleaning import quote_names, require_columns, require_plain_name
 from thence.data.readings.frames import collect, is_text
-from thence.errors import ConfigError, InputError, nearest, quote
+from thence.errors import InputError, nearest, quote
 
 __all__ = [
     "SENSOR_NAMES",
-    "VALUE_NAMES",
     "NotDataError",
     "Roles",
     "find_roles",
     "is_time_name",
+    "join_clock",
     "looks_like_time",
     "plain_name",
 ]
@@ -177,33 +178,25 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
         value = options.value or _named([n for n in rest if n != sensor], VALUE_NAMES) or _only(rest, sensor)
         for role, name in (("sensor", sensor), ("value", value)):
             if not name:
-                raise InputError(
-                    f"no {role} column found for the long layout; columns are {quote_names(columns)}",
-                    where=table.name,
-                    hint=f"pass {role}=",
+                raise table.failure(
+                    f"no {role} column found for the long layout; columns are {quote_names(columns)}", f"pass {role}="
                 )
         other = tuple(n for n in rest if n not in (sensor, value))
         return Roles("long", time, sensor=str(sensor), value=str(value), ignored=(*ignored, *other))
     if layout == "files":
         if not table.title:
-            raise InputError(
-                "layout='files' needs a file name for the sensor id", where=table.name, hint="pass layout='wide'"
-            )
+            raise table.failure("layout='files' needs a file name for the sensor id", "pass layout='wide'")
         value = options.value or _named(rest, VALUE_NAMES) or (rest[0] if len(rest) == 1 else None)
         if value is None:
-            raise InputError(
+            raise table.failure(
                 f"a file per sensor must have a time and a value column; columns are {quote_names(columns)}",
-                where=table.name,
-                hint="pass value=, or layout='wide'",
+                "pass value=, or layout='wide'",
             )
         return Roles("files", time, value=value, ignored=(*ignored, *(n for n in rest if n != value)))
-    if layout != "wide":
-        raise ConfigError(f"unknown layout {quote(layout)}", hint="use auto, wide, long or files")
     if table.headerless:
-        raise InputError(
+        raise table.failure(
             f"no header, so the sensors of {len(columns)} columns have no ids",
-            where=table.name,
-            hint="add a header line, or pass header=True if the first line is one",
+            "add a header line, or pass header=True if the first line is one",
         )
     if not rest:
         raise NoReadingsError(
@@ -227,7 +220,7 @@ def _numbers_rows(table: SourceTable, name: str, options: ReadOptions) -> bool:
 def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOptions) -> tuple[str, list[str]]:
     """Return the time column, and the other columns that hold times by their names or types.
 
-    Of several, it is the one that tells the rows apart: a date repeats all day, a full time stamp does not.
+    Of several, it is the one that distinguishes the rows: a date repeats all day, a full time stamp does not.
     """
     named = [name for name in columns if is_time_name(name)]
     dated = [name for name in columns if table.schema[name].is_temporal()]
@@ -248,10 +241,8 @@ def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOption
             best = found
         if len(best) > 1:
             shown = ", ".join(f"{quote(name)} ({quote(_first_cell(table, name))[1:-1]})" for name in best)
-            raise InputError(
-                f"several columns may be the time: {shown}",
-                where=table.name,
-                hint=f"pass, for example, time={quote(best[0])}",
+            raise table.failure(
+                f"several columns may be the time: {shown}", f"pass, for example, time={quote(best[0])}"
             )
         found = best
     others = [name for name in times if name != found[0] and (name in named or name in dated)]
@@ -314,11 +305,10 @@ def _layout(table: SourceTable, time: str, rest: Sequence[str], options: ReadOpt
             return "long"
     if value and not _is_text(table, value) and (unclear := _may_be_ids(table, time, others, alone)):
         files = ", layout='files'" if table.title else ""
-        raise InputError(
+        raise table.failure(
             f"column {quote(unclear)} may name the sensor of each {quote(value)} (long layout) or hold readings (wide "
             "layout)",
-            where=table.name,
-            hint=f"pass sensor={quote(unclear)}, layout='wide'{files}, or ignore=[{quote(unclear)}]",
+            f"pass sensor={quote(unclear)}, layout='wide'{files}, or ignore=[{quote(unclear)}]",
         )
     return "wide"
 
@@ -370,11 +360,10 @@ def _require_no_numbers(table: SourceTable, name: str) -> None:
     query = table.frame.select(number.sum().alias("numbers"), text.filter(~number & (text != "")).first().alias("text"))
     numbers, cell = collect(query, source=table.name).row(0)
     if numbers:
-        raise InputError(
+        raise table.failure(
             f"no header, and {quote(name)} holds {numbers:,} numbers as well as text such as {quote(cell)}: readings "
             "or names of sensors",
-            where=table.name,
-            hint=f"add a header line, or pass sensor={quote(name)} if it names sensors",
+            f"add a header line, or pass sensor={quote(name)} if it names sensors",
         )
 
 
@@ -403,3 +392,100 @@ def _first_cells(table: SourceTable, columns: Collection[str]) -> dict[str, pl.S
 def _only(columns: Sequence[str], taken: str | None) -> str | None:
     left = [name for name in columns if name != taken]
     return left[0] if len(left) == 1 else None
+
+
+CLOCK_NAMES = ("time", "time_of_day", "clock", "hour", "uhrzeit", "zeit", "heure", "hora", "tijd", "timestamp")
+"""Names of columns that hold times of day next to a column of dates."""
+HOUR_NAMES = ("hour", "heure", "hora", "uhrzeit", "stunde")
+CLOCK = r"^\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?\s*$"
+SPREADSHEET_YEARS = (1899, 1900)  # of a time of day that a spreadsheet stores as a date
+COMPACT_DATES = (19000101, 20991231)  # 20190131
+LAST_HOUR, LAST_CLOCK = 24, 2400  # 1305 is 13:05
+FIRST_ROWS = 50
+
+
+def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, ReadOptions]:
+    """Join a column of dates and a column of times of day, if a table has one of each.
+
+    Args:
+        table: The table.
+        options: The columns to ignore, and the time column if it is given.
+
+    Returns:
+        The table with the joined column in place of the date, and the options with its name as the time column; both as
+        they are if there is nothing to join.
+    """
+    names = [name for name in table.schema if not options.ignores(name)]
+    clocks = [name for name in names if plain_name(name) in CLOCK_NAMES]
+    dates = [name for name in names if is_time_name(name) or name == options.time]
+    if not clocks or dates == clocks[:1]:
+        return table, options
+    first = table.frame.select({*clocks, *dates}).head(FIRST_ROWS).collect()
+    dates = [name for name in dates if _is_date(first[name].drop_nulls())]
+    again = len(dates) == 1 and bool(first[dates[0]].is_duplicated().any())
+    clocks = [
+        name
+        for name in clocks
+        if _is_clock(first[name].drop_nulls()) or (again and name not in dates and _is_number(name, first[name]))
+    ]
+    if len(clocks) != 1 or len(dates) != 1 or options.time not in ("auto", *clocks, *dates):
+        return table, options
+    date, clock = dates[0], clocks[0]
+    joined = _join(date, table.schema[date], clock, table.schema[clock])
+    note = f"times joined from the columns '{date}' and '{clock}'"
+    frame = table.frame.with_columns(joined.alias(date)).drop(clock)
+    return replace(table, frame=frame, notes=(*table.notes, note)), replace(options, time=date)
+
+
+def _is_number(name: str, cells: pl.Series) -> bool:
+    """Return whether whole numbers are hours, or hours and minutes such as 1305; the date must repeat beside them."""
+    if not cells.dtype.is_integer() or not cells.drop_nulls().len():
+        return False
+    most = LAST_HOUR if plain_name(name) in HOUR_NAMES else LAST_CLOCK
+    return bool((cells.drop_nulls().is_between(0, most) & (cells.drop_nulls() % 100 < 60)).all())
+
+
+def _is_clock(cells: pl.Series) -> bool:
+    if cells.dtype == pl.String:
+        return bool(cells.len()) and bool(cells.str.contains(CLOCK).all())
+    if isinstance(cells.dtype, pl.Datetime):
+        return bool(cells.len()) and bool(cells.dt.year().is_in(SPREADSHEET_YEARS).all())
+    return cells.dtype == pl.Time
+
+
+def _is_date(cells: pl.Series) -> bool:
+    """Return whether cells are dates without a time of day."""
+    if cells.dtype == pl.String:
+        return bool(cells.len()) and not bool(cells.str.contains(":").any())
+    if isinstance(cells.dtype, pl.Datetime):
+        return not _is_clock(cells) and bool((cells == cells.dt.truncate("1d")).all())
+    if cells.dtype.is_integer():
+        return bool(cells.len()) and bool(cells.is_between(*COMPACT_DATES).all())
+    return cells.dtype == pl.Date
+
+
+def _join(date: str, of_date: pl.DataType, clock: str, of_clock: pl.DataType) -> pl.Expr:
+    day, time = pl.col(date), pl.col(clock)
+    if isinstance(of_clock, pl.Datetime):
+        time, of_clock = time.dt.time(), pl.Time()
+    if of_date.is_temporal() and of_clock == pl.Time:
+        return day.dt.date().dt.combine(time) if isinstance(of_date, pl.Datetime) else day.dt.combine(time)
+    return pl.concat_str(_date_text(day, of_date), _clock_text(time, of_clock, clock), separator=" ")
+
+
+def _date_text(day: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    if dtype == pl.String:
+        return day.str.strip_chars()
+    if dtype.is_integer():
+        digits = day.cast(pl.String)
+        return pl.concat_str(digits.str.slice(0, 4), digits.str.slice(4, 2), digits.str.slice(6), separator="-")
+    return day.dt.strftime("%Y-%m-%d")
+
+
+def _clock_text(time: pl.Expr, dtype: pl.DataType, name: str) -> pl.Expr:
+    if dtype == pl.String:
+        return time.str.strip_chars()
+    if dtype.is_integer():
+        clock = time * 100 if plain_name(name) in HOUR_NAMES else time
+        return pl.format("{}:{}", (clock // 100).cast(pl.String), (clock % 100).cast(pl.String).str.zfill(2))
+    return time.dt.strftime("%H:%M:%S%.f")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Literal
@@ -18,13 +18,58 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from thence.data.readers.databases import DatabaseOptions
-from thence.data.readings.cleaning import OnError
+from thence.data.readings.cleaning import MAX_LOSS, ErrorPolicy, OnError
 from thence.data.readings.findings import Finding
-from thence.data.readings.losses import MAX_LOSS
-from thence.errors import InputError, quote
+from thence.errors import ConfigError, InputError, nearest, quote
 
 __all__ = ["MISSING_WORDS", "NUMBER", "LayoutOption", "ReadOptions", "SourceTable", "drop_blank_rows", "fill_header"]
+
+
+@dataclass(frozen=True)
+class DatabaseOptions:
+    """The options of ``read_sensors`` that only databases take; it documents them.
+
+    Args:
+        table: Tables to read.
+        query: Query to read instead of a table.
+        where: Conditions on columns.
+        metadata: Where kinds, units and names of sensors are.
+        order: Columns by which rows with the same time are ordered.
+        windows: Length of the windows that the database aggregates.
+        aggregate: Aggregate of these windows.
+        origin: Where these windows begin.
+        timeout: Seconds after which the database gives up a statement.
+    """
+
+    table: tuple[str, ...] = ()
+    query: str | None = None
+    where: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+    windows: Any = None
+    aggregate: Any = "mean"
+    origin: Any = "epoch"
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.query is not None and self.table:
+            raise ConfigError("'table' and 'query' exclude each other", hint="pass one of them")
+        if self.query is not None and not self.query.strip():
+            raise ConfigError("'query' is empty", hint="pass a SELECT statement, or table=")
+        if self.timeout is not None and not self.timeout > 0:
+            raise ConfigError(f"'timeout' must be a number of seconds above 0, got {self.timeout!r}")
+        known = ("table", "sensor", "name", "kind", "unit")
+        for key in self.metadata:
+            if key not in known:
+                raise ConfigError(
+                    f"metadata has no option '{key}'", hint=nearest(key, known) or f"known: {', '.join(known)}"
+                )
+
+    @property
+    def given(self) -> list[str]:
+        """The names of the options that are not at their defaults."""
+        return [name for name, value in vars(self).items() if value != getattr(DatabaseOptions(), name)]
+
 
 LayoutOption = Literal["auto", "wide", "long", "files"]
 
@@ -62,6 +107,25 @@ class ReadOptions:
     max_loss: float = MAX_LOSS
     database: DatabaseOptions = field(default_factory=DatabaseOptions)
 
+    @staticmethod
+    def of(given: Mapping[str, Any]) -> ReadOptions:
+        """Return the options of ``read_sensors`` as they were given, by name."""
+        common, database = (
+            {one.name: given[one.name] for one in fields(cls) if one.name in given}
+            for cls in (ReadOptions, DatabaseOptions)
+        )
+        common |= {name: frozenset(_as_names(given[name])) for name in ("categorical", "numeric", "ignore")}
+        words = tuple(
+            map(str, [given["missing"]] if isinstance(given["missing"], (str, int, float)) else given["missing"])
+        )
+        if words and all(NUMBER.fullmatch(word.strip().replace(",", ".")) for word in words):
+            words = (*MISSING_WORDS, *words)
+        metadata = database["metadata"]
+        database |= {name: _as_names(given[name]) for name in ("table", "order")}
+        database["metadata"] = {"table": metadata} if isinstance(metadata, str) else dict(metadata or {})
+        database["where"] = dict(database["where"] or {})
+        return ReadOptions(**{**common, "missing": words, "database": DatabaseOptions(**database)})
+
     def missing_numbers(self, decimal: str) -> list[float]:
         """Return the missing values that are numbers: -999 also means -999.0. ``decimal`` is the decimal sign."""
         signed = [text.replace(",", ".") if decimal == "," else text for text in self.missing]
@@ -83,6 +147,14 @@ class ReadOptions:
     def zone(self) -> str:
         """The time zone of naive times."""
         return self.timezone or "UTC"
+
+    def policy(self, source: str) -> ErrorPolicy:
+        """Return what happens at bad rows of a source."""
+        return ErrorPolicy(self.on_error, source, max_loss=self.max_loss)
+
+
+def _as_names(names: str | Iterable[str] | None) -> tuple[str, ...]:
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
 
 
 def _is_named(patterns: frozenset[str], name: str) -> bool:
@@ -141,6 +213,10 @@ class SourceTable:
     def at(self, row: int) -> str:
         """Return the place of a data row, for messages."""
         return f"{self.name}, {self.place(row)}"
+
+    def failure(self, message: str, hint: str | None = None, *, row: int | None = None) -> InputError:
+        """Return an error about this table, or about a data row of it."""
+        return InputError(message, where=self.name if row is None else self.at(row), hint=hint)
 
 
 def fill_header(

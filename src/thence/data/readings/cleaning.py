@@ -1,12 +1,14 @@
 """Cleaning of readings in memory: gaps become null, rows are sorted, duplicates are kept once; everything is counted.
 
-The rules for rows without a time, conflicting readings and silent sensors are defined here and also used by
-``thence.data.readings.scanning``, which applies them to data that does not fit in memory. This module works on typed
-polars frames (times are UTC microseconds, values are numbers or strings); it reads no files and parses nothing.
+The rules for rows without a time, rows years away from all others, conflicting readings and silent sensors are defined
+here, and how much a repair may lose. ``thence.data.readings.scanning`` applies the same rules to data that does not
+fit in memory. This module works on typed polars frames (times are UTC microseconds, values are numbers or strings); it
+reads no files and parses nothing.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,26 +19,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from thence.data.readings.far_times import LONGEST_GAP, bulk_years, count_years
+from thence._base.display.percent import percent
 from thence.data.readings.findings import Finding
-from thence.data.readings.frames import is_categorical
-from thence.data.readings.losses import MAX_LOSS, advise_repair, refuse_large_loss
-from thence.data.readings.usable_times import datetime_to_us
+from thence.data.readings.frames import datetime_to_us, is_categorical
 from thence.errors import InputError, nearest, quote
 
 __all__ = [
     "KEEP_LAST",
     "KEEP_LAST_OR_RENAME",
+    "MAX_LOSS",
     "ORIGIN",
     "ErrorPolicy",
     "OnError",
     "RowPlace",
     "conflict_error",
     "count_late",
-    "drop_far_rows",
     "drop_rows_without_time",
-    "far_error",
     "long_to_wide",
+    "place_of",
     "quote_names",
     "reading_masks",
     "report_silent",
@@ -48,6 +48,24 @@ __all__ = [
     "tidy_wide",
     "time_to_utc",
 ]
+
+MAX_LOSS = 0.01
+"""Share of the rows or readings that a repair may lose by default."""
+FEWEST = 10  # so many may always be lost: a share says nothing about a short table
+
+# Finding → what is lost, what is wrong with it, what to check.
+REASONS = {
+    "bad-time": ("rows", "have no usable time", "check time= and time_format="),
+    "conflicting": (
+        "readings",
+        "have another value at the same time",
+        "check time= and sensor=: together they must tell the rows apart",
+    ),
+    "not-a-number": ("cells", "are text in a numeric column", "check decimal=, missing= and categorical="),
+    "far-time": ("rows", "are years away from all others", "check time= and time_format="),
+    "no-sensor": ("rows", "have no sensor name", "check sensor="),
+    "ragged": ("lines", "have too many or too few fields", "check separator= and skip_rows="),
+}
 
 OnError = Literal["raise", "repair"]
 """``"raise"`` stops at data that cannot be used as it is; ``"repair"`` repairs it and counts the repairs."""
@@ -81,13 +99,36 @@ class ErrorPolicy:
     hint: str = KEEP_LAST
     max_loss: float = MAX_LOSS
 
+    def allows(self, lost: int, total: int) -> bool:
+        """Return whether a repair may lose so many of all rows, readings, cells or lines.
+
+        Ten may always be lost, unless ``max_loss`` is 0.
+
+        Examples:
+            >>> policy = ErrorPolicy("repair", "a.csv", max_loss=0.01)
+            >>> policy.allows(10, 20), policy.allows(11, 20), policy.allows(11, 2000)
+            (True, False, True)
+        """
+        return lost <= max(FEWEST if self.max_loss else 0, self.max_loss * total)
+
     def advise(self, what: str, lost: int, total: int, repair: str) -> str:
-        """Return the hint of an error: ``repair`` if that loses little (see ``advise_repair``)."""
-        return advise_repair(what, lost, total, max_loss=self.max_loss, repair=repair)
+        """Return the hint of an error: ``repair`` if that loses little, otherwise what to check."""
+        if self.allows(lost, total):
+            return repair
+        unit, why, check = REASONS[what]
+        return f"{lost:,} of {total:,} {unit} {why}: {check}"
 
     def refuse(self, what: str, lost: int, total: int) -> None:
-        """Raise if a repair loses too much (see ``refuse_large_loss``)."""
-        refuse_large_loss(what, lost, total, max_loss=self.max_loss, where=self.source)
+        """Raise an ``InputError`` if a repair that counts the finding ``what`` loses more than it may."""
+        if self.allows(lost, total):
+            return
+        unit, why, check = REASONS[what]
+        share = lost / total
+        raise InputError(
+            f"on_error='repair' would lose {lost:,} of {total:,} {unit} ({percent(share, digits=1)}), which {why}",
+            where=self.source,
+            hint=f"{check}; pass max_loss={math.ceil(share * 100) / 100:g} to lose them",
+        )
 
 
 def tidy_wide(frames: Sequence[pl.DataFrame], policy: ErrorPolicy) -> tuple[pl.DataFrame, list[Finding]]:
@@ -164,7 +205,7 @@ def drop_rows_without_time(frame: pl.DataFrame, policy: ErrorPolicy) -> tuple[pl
     if policy.on_error == "raise":
         raise InputError(
             f"rows without a usable time: {lost:,}",
-            where=_where(frame, int(frame["time"].is_null().arg_true()[0]), policy),
+            where=place_of(frame, int(frame["time"].is_null().arg_true()[0]), policy),
             hint=policy.advise(
                 "bad-time",
                 lost,
@@ -175,59 +216,7 @@ def drop_rows_without_time(frame: pl.DataFrame, policy: ErrorPolicy) -> tuple[pl
     return frame.filter(pl.col("time").is_not_null()), lost
 
 
-def drop_far_rows(frames: Sequence[pl.DataFrame], policy: ErrorPolicy) -> tuple[list[pl.DataFrame], int]:
-    """Drop the rows whose years are far from those of nearly all others, or raise if the policy says so.
-
-    Args:
-        frames: Frames with a column ``time`` without nulls.
-        policy: What to do about these rows.
-
-    Returns:
-        The remaining rows and the number of rows dropped.
-    """
-    bounds = [(frame["time"].min(), frame["time"].max()) for frame in frames if frame.height]
-    years = [time.year for pair in bounds for time in pair if isinstance(time, datetime)]
-    if not years or max(years) - min(years) <= LONGEST_GAP:
-        return list(frames), 0
-    counts = count_years([frame.lazy() for frame in frames], source=policy.source)
-    bulk = bulk_years(counts)
-    if bulk is None:
-        return list(frames), 0
-    total, near = sum(counts.values()), pl.col("time").dt.year().is_between(*bulk)
-    lost = total - sum(count for year, count in counts.items() if bulk[0] <= year <= bulk[1])
-    if policy.on_error == "raise":
-        frame = next(frame for frame in frames if frame.filter(~near).height)
-        row = int(frame.select((~near).arg_max()).item())
-        raise far_error(frame["time"][row], _where(frame, row, policy), bulk, lost, total, policy)
-    policy.refuse("far-time", lost, total)
-    return [frame.filter(near) for frame in frames], lost
-
-
-def far_error(
-    time: datetime, where: str, bulk: tuple[int, int], lost: int, total: int, policy: ErrorPolicy
-) -> InputError:
-    """Return the error for rows that are years away from all others.
-
-    Args:
-        time: Time of the first such row.
-        where: Its place.
-        bulk: The first and the last year of the others.
-        lost: Number of such rows.
-        total: Number of all rows.
-        policy: Says how much a repair may lose.
-    """
-    others = f"{bulk[0]}" if bulk[0] == bulk[1] else f"{bulk[0]} to {bulk[1]}"
-    rows = f"{lost:,} row{'s are' if lost > 1 else ' is'} years away from the other {total - lost:,}"
-    return InputError(
-        f"{rows}, which are of {others}: {time:%Y-%m-%d %H:%M} UTC",
-        where=where,
-        hint=policy.advise(
-            "far-time", lost, total, "correct the time, or pass on_error='repair' to drop such rows and count them"
-        ),
-    )
-
-
-def _where(frame: pl.DataFrame, row: int, policy: ErrorPolicy) -> str:
+def place_of(frame: pl.DataFrame, row: int, policy: ErrorPolicy) -> str:
     """Return the place of a row."""
     if policy.place is None:
         return policy.source

@@ -21,23 +21,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from thence._base.settings.values import require_zone
-from thence.data.readings.durations import parse_duration
+from thence._base.settings.numbers import require_zone
+from thence.data.readings.durations import format_duration, parse_duration
 from thence.data.readings.sensors import Sensor
-from thence.data.readings.steps import format_duration
 from thence.errors import ConfigError, nearest
 from thence.language.time_names import TimeForm, TimeName
 
-__all__ = [
-    "DERIVED",
-    "Derived",
-    "DerivedStates",
-    "DerivedValue",
-    "StateCodes",
-    "check_derived",
-    "derive_values",
-    "name_derived",
-]
+__all__ = ["DERIVED", "Derived", "DerivedValue", "StateCodes", "check_derived", "derive_values", "name_derived"]
 
 DERIVED = ("change", "hour", "weekday", "previous", "lag:30min", "switch", "duration", "next", "within:30min")
 """Values that can be derived from windows; the lengths are examples."""

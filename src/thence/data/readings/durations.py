@@ -1,4 +1,4 @@
-"""Durations as text: ``30min``, ``1h30min``, ``1d``."""
+"""Durations as text, read and written: ``30min``, ``1h30min``, ``1d``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from thence.errors import ConfigError, quote
 
-__all__ = ["MICROSECOND", "parse_duration"]
+__all__ = ["MICROSECOND", "format_duration", "parse_duration"]
 
 MICROSECOND = timedelta(microseconds=1)
 UNITS = {
@@ -52,3 +52,22 @@ def parse_duration(text: str | timedelta) -> int:
     if total > LONGEST:
         raise ConfigError(f"a duration must be at most 36525d (100 years), got {quote(text)}", hint="for example 30min")
     return int(total)
+
+
+def format_duration(duration: timedelta | int) -> str:
+    """Return a duration in its largest units; ``parse_duration`` reads it back.
+
+    Args:
+        duration: A positive ``timedelta``, or a number of microseconds.
+
+    Examples:
+        >>> format_duration(timedelta(minutes=90)), format_duration(timedelta(days=7)), format_duration(250_000)
+        ('1 h 30 min', '7 d', '250 ms')
+    """
+    rest = duration // MICROSECOND if isinstance(duration, timedelta) else duration
+    parts = []
+    for name, size in reversed(UNITS.items()):
+        if name != "w" and rest >= size:
+            count, rest = divmod(rest, size)
+            parts.append(f"{count} {name}")
+    return " ".join(parts)

@@ -19,6 +19,7 @@ import polars as pl
 
 from thence.data.readings.cleaning import ORIGIN
 from thence.data.readings.derived import StateCodes
+from thence.data.readings.scanning import Readings
 from thence.data.readings.sensors import SEPARATOR, TIME, ReadReport, Sensor, SensorData, qualified
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError
@@ -78,7 +79,7 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> WindowedReadings:
         "derived_states": derived_states,
         "aggregates": aggregates,
         "report": _join_reports(parts),
-        "notes": tuple(_tell_once({name: part.notes for name, part in parts.items()})),
+        "notes": tuple(_merge_notes({name: part.notes for name, part in parts.items()})),
         "site_times": {name: part.times for name, part in parts.items()},
         "calendars": calendars,
     }
@@ -138,7 +139,8 @@ def pool_sensors(parts: Mapping[str, SensorData]) -> SensorData:
         for frame in _long_frames(part)
     ]
     lazy = pl.concat(frames, how="diagonal") if frames else pl.LazyFrame(schema={"time": TIME, "sensor": pl.String})
-    return SensorData([lazy], layout="long", sensors=sensors, report=_join_reports(parts), source=", ".join(parts))
+    readings = Readings((lazy,), "long", "raise", ", ".join(parts))
+    return SensorData(readings, tuple(sensors), _join_reports(parts))
 
 
 def _long_frames(data: SensorData) -> list[pl.LazyFrame]:
@@ -163,14 +165,14 @@ def _join_reports(parts: Mapping[str, SensorData | WindowedReadings]) -> ReadRep
         report = report.extended(found)
         pending = tuple(dict.fromkeys((*report.pending, *part.report.pending)))
         report = replace(report, sources=(*report.sources, *part.report.sources), pending=pending)
-    return report.extended(notes=_tell_once({name: part.report.notes for name, part in parts.items()}))
+    return report.extended(notes=_merge_notes({name: part.report.notes for name, part in parts.items()}))
 
 
-def _tell_once(notes: Mapping[str, Iterable[str]]) -> list[str]:
+def _merge_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the notes of all systems, each once, with the systems that it is about.
 
     Examples:
-        >>> _tell_once({"north": ["times are UTC", "no kind"], "south": ["times are UTC"]})
+        >>> _merge_notes({"north": ["times are UTC", "no kind"], "south": ["times are UTC"]})
         ['north, south: times are UTC', 'north: no kind']
     """
     about: dict[str, list[str]] = {}

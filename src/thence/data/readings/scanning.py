@@ -1,13 +1,15 @@
 """Scanning of readings that need not fit in memory: batches in file order, or series by series in bounded blocks.
 
 Every scan counts what it finds (gaps, infinities, duplicates, rows out of order), so lazily scanned data gets the same
-checks as a frame in memory, only later; the rules are those of ``thence.data.readings.cleaning``. This module takes
-typed lazy frames (see ``SensorData``) and plain arrays; it decides nothing about windows or sensor kinds.
+checks as a frame in memory, only later; the rules are those of ``thence.data.readings.cleaning``. Hashing the sensor
+name of every row costs more than reading all other columns, so equal names are recognised by the 16-byte views with
+which Arrow refers to strings. This module takes typed lazy frames (see ``SensorData``) and plain arrays; it decides
+nothing about windows or sensor kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -18,33 +20,193 @@ import polars as pl
 from thence.data.readings.cleaning import (
     KEEP_LAST,
     KEEP_LAST_OR_RENAME,
+    MAX_LOSS,
     ErrorPolicy,
     OnError,
     conflict_error,
     count_late,
     drop_rows_without_time,
-    far_error,
+    place_of,
     report_silent,
 )
-from thence.data.readings.far_times import LONGEST_GAP, bulk_years, count_years
 from thence.data.readings.findings import Finding
 from thence.data.readings.frames import collect, iter_batches
-from thence.data.readings.losses import MAX_LOSS
-from thence.data.readings.name_codes import NameCoder
+from thence.errors import InputError, nearest
 
 __all__ = [
+    "NameCoder",
     "Readings",
     "ScanCounts",
-    "Series",
+    "bulk_years",
     "check_readings",
+    "distinct_names",
     "find_far",
     "iter_numbers",
     "iter_states",
     "merge_findings",
+    "missing_name_error",
     "stream_windows",
     "time_bounds",
 ]
 
+NAME_BATCH_ROWS = 1_000_000
+PLAIN_BATCHES = 3
+MOST_NAMES = 1 << 16
+UNKNOWN = np.iinfo(np.uint32).max
+
+UInt32Array = npt.NDArray[np.uint32]
+
+
+class NameCoder:
+    """Encodes columns of names as positions in a list of names.
+
+    Args:
+        names: The known names.
+        source: Name of the data in messages.
+
+    Examples:
+        >>> NameCoder(["a", "b"], source="frame").codes(pl.Series(["b", "a", "b"])).tolist()
+        [1, 0, 1]
+    """
+
+    def __init__(self, names: Sequence[str], *, source: str) -> None:
+        self._positions = {name: k for k, name in enumerate(names)}
+        self._source = source
+        self._lookup = np.empty(0, dtype=np.uint32)
+
+    def codes(self, column: pl.Series) -> UInt32Array:
+        """Return the position of each name.
+
+        Raises:
+            InputError: If a name is missing or not in the list.
+        """
+        if column.null_count():
+            raise missing_name_error(self._source)
+        if column.dtype == pl.String:
+            parts = [self._text_codes(chunk) for chunk in column.get_chunks()]
+            return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.uint32), *parts])
+        return self._category_codes(column)
+
+    def _category_codes(self, column: pl.Series) -> UInt32Array:
+        """Map physical codes, which mean the same category in every batch."""
+        physical = column.to_physical().to_numpy()
+        top = int(physical.max()) + 1 if physical.size else 0
+        if top <= self._lookup.size:
+            codes: UInt32Array = self._lookup[physical]
+            if not (codes == UNKNOWN).any():
+                return codes
+        names = column.unique()
+        lookup: UInt32Array = np.full(max(top, self._lookup.size), UNKNOWN, dtype=np.uint32)
+        lookup[: self._lookup.size] = self._lookup
+        lookup[names.to_physical().to_numpy()] = self._positions_of(names.cast(pl.String))
+        self._lookup = lookup
+        found: UInt32Array = lookup[physical]
+        return found
+
+    def _text_codes(self, chunk: pl.Series) -> UInt32Array:
+        views = _views(chunk)
+        if views is not None:
+            grouped = _group(views, most=max(4 * len(self._positions), 1024))
+            if grouped is not None:
+                return self._recode(chunk[grouped[0]], grouped[1])
+        distinct = chunk.unique()
+        return self._recode(distinct, chunk.cast(pl.Enum(distinct)).to_physical().to_numpy())
+
+    def _recode(self, names: pl.Series, codes: npt.NDArray[np.unsignedinteger]) -> UInt32Array:
+        positions: UInt32Array = self._positions_of(names)[codes]
+        return positions
+
+    def _positions_of(self, names: pl.Series) -> UInt32Array:
+        positions = self._positions
+        listed = names.to_list()
+        for name in listed:
+            if name not in positions:
+                raise InputError(
+                    f"unknown sensor '{name}' in a row; {len(positions)} sensors are known",
+                    where=self._source,
+                    hint=nearest(str(name), positions),
+                )
+        return np.array([positions[name] for name in listed], dtype=np.uint32)
+
+
+def missing_name_error(source: str) -> InputError:
+    """Return the error for rows without a sensor name."""
+    return InputError("some rows have no sensor name", where=source, hint="drop these rows or fill in the name")
+
+
+def distinct_names(lazy: pl.LazyFrame, column: str, *, source: str) -> list[str | None]:
+    """Return the distinct names of a column, sorted, with ``None`` first if a row has no name.
+
+    The column is read once, in batches.
+
+    Args:
+        lazy: The frame.
+        column: The column of names.
+        source: Name of the data in messages.
+
+    Examples:
+        >>> distinct_names(pl.LazyFrame({"s": ["b", "a", None, "b"]}), "s", source="frame")
+        [None, 'a', 'b']
+    """
+    found: set[str | None] = set()
+    seen = np.zeros(0, dtype=bool)
+    batches = iter_batches(lazy.select(column), rows=NAME_BATCH_ROWS, ordered=False, source=source)
+    for number, batch in enumerate(batches):
+        for chunk in batch[column].get_chunks():
+            if _is_category(chunk.dtype) and not chunk.null_count():
+                names, seen = _new_categories(chunk, seen)
+            else:
+                # Compiling the kernel does not pay for the first few batches.
+                views = _views(chunk) if number >= PLAIN_BATCHES else None
+                grouped = _group(views, most=MOST_NAMES) if views is not None else None
+                names = chunk.unique() if grouped is None else chunk[grouped[0]]
+            found.update(names.cast(pl.String).to_list())
+    return sorted(found, key=lambda name: (name is not None, name or ""))
+
+
+def _is_category(dtype: pl.DataType) -> bool:
+    return dtype == pl.Categorical or isinstance(dtype, pl.Enum)
+
+
+def _new_categories(chunk: pl.Series, seen: npt.NDArray[np.bool_]) -> tuple[pl.Series, npt.NDArray[np.bool_]]:
+    """Return the categories that no earlier chunk had, and the updated mask of categories seen."""
+    physical = chunk.to_physical().to_numpy()
+    top = int(physical.max()) + 1 if physical.size else 0
+    if top > seen.size:
+        seen = np.concatenate([seen, np.zeros(top - seen.size, dtype=bool)])
+    fresh = ~seen[physical]
+    seen[physical] = True
+    return (chunk.filter(pl.Series(fresh)).unique() if fresh.any() else chunk.clear()), seen
+
+
+def _views(chunk: pl.Series) -> npt.NDArray[np.int64] | None:
+    """Return the 16-byte string view of each row, or ``None`` if the column is not stored as views."""
+    if chunk.dtype != pl.String or not chunk.len() or chunk.null_count():
+        return None
+    array = chunk.to_arrow(compat_level=pl.CompatLevel.newest())
+    buffers = array.buffers()
+    if str(array.type) != "string_view" or buffers[1] is None:
+        return None
+    pairs = np.frombuffer(buffers[1], dtype=np.int64).reshape(-1, 2)
+    return pairs[array.offset : array.offset + len(array)]
+
+
+def _group(views: npt.NDArray[np.int64], *, most: int) -> tuple[npt.NDArray[np.int64], UInt32Array] | None:
+    """Return the first row of each distinct view and the group of each row; ``None`` for more than ``most`` views.
+
+    Equal views are equal strings. Long strings may be stored more than once, so two groups can have the same name.
+    """
+    from thence.data.readings.window_kernels import group_views
+
+    firsts = np.empty(most, dtype=np.int64)
+    codes = np.empty(len(views), dtype=np.uint32)
+    n_groups = group_views(views, firsts, codes)
+    return None if n_groups < 0 else (firsts[:n_groups], codes)
+
+
+LONGEST_GAP = 10
+"""Years without a row beyond which rows may be far."""
+FEW = 0.1  # share of the rows that may be far from the others; more are another period, not a mistake
 BATCH_ROWS = 1_000_000
 BLOCK_CELLS = 16_000_000
 YEAR = 365 * 86_400 * 10**6
@@ -153,11 +315,14 @@ def time_bounds(readings: Readings) -> tuple[int, int] | None:
     return None if first is None else (first, last)
 
 
-def find_far(readings: Readings) -> tuple[tuple[int, int], int] | None:
+def find_far(readings: Readings, policy: ErrorPolicy) -> tuple[tuple[int, int], int] | None:
     """Find rows that are years away from nearly all others, and raise if they may not be dropped.
+
+    One of them would make windows over decades or centuries of nothing.
 
     Args:
         readings: The readings to scan; a second pass over the times is made only if they span more than ten years.
+        policy: Whether to raise or to repair, and how messages refer to a row.
 
     Returns:
         The first and the last year of the other rows, and the number of far ones; ``None`` without far rows.
@@ -165,19 +330,69 @@ def find_far(readings: Readings) -> tuple[tuple[int, int], int] | None:
     bounds = time_bounds(readings)
     if bounds is None or bounds[1] - bounds[0] <= LONGEST_GAP * YEAR:
         return None
-    counts = count_years(readings.parts, source=readings.source)
+    years = pl.concat([part.select(pl.col("time").dt.year().alias("year")) for part in readings.parts])
+    counted = collect(years.drop_nulls().group_by("year").len(), source=readings.source)
+    counts = {int(year): int(count) for year, count in counted.iter_rows()}
     bulk = bulk_years(counts)
     if bulk is None:
         return None
     total = sum(counts.values())
     lost = sum(count for year, count in counts.items() if not bulk[0] <= year <= bulk[1])
-    if readings.on_error == "raise":
-        times = pl.concat([part.select("time") for part in readings.parts])
-        far = times.filter(~pl.col("time").dt.year().is_between(*bulk)).head(1)
-        time = collect(far, source=readings.source).item()
-        raise far_error(time, readings.source, bulk, lost, total, readings.policy)
-    readings.policy.refuse("far-time", lost, total)
+    if policy.on_error == "raise":
+        raise _far_error(readings, bulk, lost, total, policy)
+    policy.refuse("far-time", lost, total)
     return bulk, lost
+
+
+def _far_error(readings: Readings, bulk: tuple[int, int], lost: int, total: int, policy: ErrorPolicy) -> InputError:
+    """Return the error for rows that are years away from all others."""
+    far = ~pl.col("time").dt.year().is_between(*bulk)
+    pieces = (part.with_row_index("_at").filter(far).head(1) for part in readings.parts)
+    first = next(piece for part in pieces if (piece := collect(part, source=readings.source)).height)
+    others = f"{bulk[0]}" if bulk[0] == bulk[1] else f"{bulk[0]} to {bulk[1]}"
+    rows = f"{lost:,} row{'s are' if lost > 1 else ' is'} years away from the other {total - lost:,}"
+    return InputError(
+        f"{rows}, which are of {others}: {first['time'][0]:%Y-%m-%d %H:%M} UTC",
+        where=place_of(first, int(first["_at"][0]) if "_row" not in first.columns else 0, policy),
+        hint=policy.advise(
+            "far-time", lost, total, "correct the time, or pass on_error='repair' to drop such rows and count them"
+        ),
+    )
+
+
+def bulk_years(rows: Mapping[int, int]) -> tuple[int, int] | None:
+    """Return the first and the last year of nearly all rows, if a few rows are far from these.
+
+    Rows are far if more than ten years without a row, and more years than the others span, lie between them and the
+    others.
+
+    Args:
+        rows: Number of rows by year.
+
+    Examples:
+        >>> bulk_years({2018: 500, 2019: 600, 2091: 1})
+        (2018, 2019)
+        >>> bulk_years({1990: 300, 2019: 600}) is None
+        True
+    """
+    years = sorted(year for year, count in rows.items() if count)
+    groups: list[list[int]] = []
+    for year in years:
+        if groups and year - groups[-1][-1] <= LONGEST_GAP:
+            groups[-1].append(year)
+        else:
+            groups.append([year])
+    if len(groups) < 2:
+        return None
+    most = max(groups, key=lambda group: sum(rows[year] for year in group))
+    total, held = sum(rows.values()), sum(rows[year] for year in most)
+    if not 0 < total - held <= max(1, FEW * total) or total < 4:
+        return None
+    span = most[-1] - most[0] + 1
+    near = [g for g in groups if max(g[0] - most[-1], most[0] - g[-1]) <= max(LONGEST_GAP, span)]
+    if len(near) == len(groups):
+        return None
+    return min(group[0] for group in near), max(group[-1] for group in near)
 
 
 def _iter_rows(
@@ -417,14 +632,7 @@ def _wide_blocks(readings: Readings, ids: Sequence[str], _: str, counts: ScanCou
     for number, has in enumerate(columns):
         for name in has.intersection(parts_of):
             parts_of[name].append(number)
-    first = 0
-    while first < len(ids):
-        after, cells = first, 0
-        while after < len(ids) and (after == first or cells <= BLOCK_CELLS):
-            cells += sum(rows[number] for number in parts_of[ids[after]])
-            after += 1
-        if after - first > 1 and cells > BLOCK_CELLS:
-            after -= 1
+    for first, after in _blocks([sum(rows[number] for number in parts_of[id]) for id in ids]):
         names = ids[first:after]
         pieces: dict[str, list[tuple[Int64Array, pl.Series]]] = {name: [] for name in names}
         for number in sorted({number for name in names for number in parts_of[name]}):
@@ -434,9 +642,20 @@ def _wide_blocks(readings: Readings, ids: Sequence[str], _: str, counts: ScanCou
                 pieces[name].append((times, frame[name]))
         for offset, name in enumerate(names):
             yield first + offset, *_concatenate(pieces.pop(name))
-        first = after
     for number in list(unread):
         read(number, [])
+
+
+def _blocks(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the next position of as many sensors as fit into a block, at least one."""
+    first = 0
+    while first < len(sizes):
+        after, total = first + 1, sizes[first]
+        while after < len(sizes) and total + sizes[after] <= BLOCK_CELLS:
+            total += sizes[after]
+            after += 1
+        yield first, after
+        first = after
 
 
 def _concatenate(pieces: Sequence[tuple[Int64Array, pl.Series]]) -> tuple[Int64Array, pl.Series]:
@@ -457,12 +676,7 @@ def _long_blocks(readings: Readings, ids: Sequence[str], column: str, counts: Sc
         return
     counted = collect(readings.lazy.group_by("sensor").agg(pl.len()), source=readings.source)
     sizes = dict.fromkeys(ids, 0) | dict(counted.with_columns(pl.col("sensor").cast(pl.String)).iter_rows())
-    first = 0
-    while first < len(ids):
-        after, rows = first + 1, sizes[ids[first]]
-        while after < len(ids) and rows + sizes[ids[after]] <= BLOCK_CELLS:
-            rows += sizes[ids[after]]
-            after += 1
+    for first, after in _blocks([sizes[id] for id in ids]):
         names = ids[first:after]
         query = _rows_of(readings.lazy, names, column, only=len(names) < len(ids))
         frame = _drop_untimed(collect(query, source=readings.source), readings, counts)
@@ -474,7 +688,6 @@ def _long_blocks(readings: Readings, ids: Sequence[str], column: str, counts: Sc
         for k, end in enumerate(ends):
             begin = 0 if k == 0 else ends[k - 1]
             yield first + k, times[begin:end], cells[begin:end]
-        first = after
 
 
 def _rows_of(lazy: pl.LazyFrame, ids: Sequence[str], column: str, *, only: bool = False) -> pl.LazyFrame:

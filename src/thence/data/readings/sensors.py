@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from thence._base.display.data import sensors_html
+from thence.data.notebook import sensors_html
 from thence.data.readings.cleaning import (
     KEEP_LAST,
+    MAX_LOSS,
     ORIGIN,
     ErrorPolicy,
     OnError,
     RowPlace,
-    drop_far_rows,
     drop_rows_without_time,
     long_to_wide,
     quote_names,
@@ -34,18 +35,22 @@ from thence.data.readings.cleaning import (
     tidy_wide,
     time_to_utc,
 )
-from thence.data.readings.findings import DEFERRED, Finding, ReadReport
-from thence.data.readings.frames import collect, is_categorical
-from thence.data.readings.losses import MAX_LOSS
-from thence.data.readings.name_codes import NameCoder, distinct_names, missing_name_error
-from thence.data.readings.scanning import Readings, check_readings, find_far
-from thence.data.readings.spelling import spell_numbers, spell_states
+from thence.data.readings.findings import Finding, ReadReport
+from thence.data.readings.frames import collect, is_categorical, spell_numbers, spell_states
+from thence.data.readings.scanning import (
+    NameCoder,
+    Readings,
+    check_readings,
+    distinct_names,
+    find_far,
+    missing_name_error,
+)
 from thence.errors import ConfigError, InputError, nearest, quote, require
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Finding", "OnError", "ReadReport", "Sensor", "SensorData", "Time", "as_utc"]
+__all__ = ["Finding", "ReadReport", "Sensor", "SensorData", "Time", "as_utc"]
 
 Layout = Literal["wide", "long"]
 Time: TypeAlias = str | date | np.datetime64
@@ -98,6 +103,7 @@ class Sensor:
                 object.__setattr__(self, name, "")
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class SensorData:
     """Readings of many sensors over time; immutable.
 
@@ -105,15 +111,11 @@ class SensorData:
     for data that has to be checked.
 
     Args:
-        parts: Wide layout: frames with ``time`` and one column per sensor (Float64, or String for states). Long layout:
-            a single frame with ``time``, ``sensor`` (any string type), ``value`` and, if there are categorical sensors,
-            ``state``.
-        layout: ``"wide"`` or ``"long"``.
+        readings: Lazy frames and what a scan of them must know. Wide layout: frames with ``time`` and one column per
+            sensor (Float64, or String for states). Long layout: a single frame with ``time``, ``sensor`` (any string
+            type), ``value`` and, if there are categorical sensors, ``state``.
         sensors: The sensors, in order.
-        report: What reading found; by default an empty report.
-        on_error: ``"raise"`` or ``"repair"``; used by checks that run later.
-        max_loss: Share of the rows or readings that a repair may lose.
-        source: Name of the data in messages.
+        report: What reading found.
         checked: Whether there is a single frame whose rows are known to be sorted, finite and unique.
 
     Examples:
@@ -126,52 +128,10 @@ class SensorData:
         [20.5, None]
     """
 
-    __slots__ = ("_by_id", "_checked", "_max_loss", "_on_error", "_parts", "_source", "layout", "report", "sensors")
-
+    readings: Readings
     sensors: tuple[Sensor, ...]
     report: ReadReport
-    layout: Layout
-    _by_id: dict[str, Sensor]
-    _parts: tuple[pl.LazyFrame, ...]
-    _max_loss: float
-    _on_error: OnError
-    _source: str
-    _checked: bool
-
-    def __init__(
-        self,
-        parts: Iterable[pl.LazyFrame],
-        *,
-        layout: Layout,
-        sensors: Iterable[Sensor],
-        report: ReadReport | None = None,
-        on_error: OnError = "raise",
-        max_loss: float = MAX_LOSS,
-        source: str = "frame",
-        checked: bool = False,
-    ) -> None:
-        listed = tuple(sensors)
-        values = {
-            "_by_id": {sensor.id: sensor for sensor in listed},
-            "_parts": tuple(parts),
-            "_on_error": on_error,
-            "_max_loss": max_loss,
-            "_source": source,
-            "_checked": checked,
-            "layout": layout,
-            "sensors": listed,
-            "report": report if report is not None else ReadReport(pending=() if checked else DEFERRED),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"SensorData is immutable; cannot set '{name}'")
-
-    def __setstate__(self, state: tuple[None, dict[str, object]]) -> None:
-        # What was pickled is given back; ``__setattr__`` would refuse it.
-        for name, value in state[1].items():
-            object.__setattr__(self, name, value)
+    checked: bool = False
 
     @classmethod
     def from_wide(
@@ -220,7 +180,7 @@ class SensorData:
         require_columns(types, [sensor.id for sensor in known], source)
         for sensor in known:
             require_reading_type(sensor.id, types[sensor.id], source)
-        base = report if report is not None else ReadReport()
+        base = report or ReadReport()
         if lost := types.keys() - {sensor.id for sensor in known}:
             base = base.extended(notes=[f"ignored columns without a sensor: {quote_names(sorted(lost))}"])
         parts = [
@@ -231,13 +191,9 @@ class SensorData:
             )
             for part, schema in zip(frames, schemas, strict=True)
         ]
-        common: Any = {"layout": "wide", "sensors": known, "on_error": on_error, "source": source, "max_loss": max_loss}
-        if any(isinstance(part, pl.LazyFrame) for part in frames):
-            return cls(parts, report=base.deferred(), **common)
         policy = _policy(on_error, source, place, hint, max_loss=max_loss)
-        timed, findings = _collect_timed(parts, policy)
-        tidy, more = tidy_wide(timed, policy)
-        return cls([tidy.lazy()], report=base.extended([*findings, *more]), checked=True, **common)
+        lazy = any(isinstance(part, pl.LazyFrame) for part in frames)
+        return cls._made(parts, "wide", known, base, policy, lazy=lazy)
 
     @classmethod
     def from_long(
@@ -293,24 +249,40 @@ class SensorData:
             *([spell_states("state", schema["state"])] if "state" in schema else []),
             *(name for name in ORIGIN if name in schema),
         )
-        base = report if report is not None else ReadReport()
-        common: Any = {"layout": "long", "sensors": known, "on_error": on_error, "source": source, "max_loss": max_loss}
-        if lazy:
-            return cls([typed], report=base.deferred(), **common)
         policy = _policy(on_error, source, place, hint, max_loss=max_loss)
-        (timed,), findings = _collect_timed([typed], policy)
-        tidy, more = tidy_long(timed, ids, policy)
-        return cls([tidy.lazy()], report=base.extended([*findings, *more]), checked=True, **common)
+        return cls._made([typed], "long", known, report or ReadReport(), policy, lazy=lazy)
+
+    @classmethod
+    def _made(
+        cls,
+        parts: Sequence[pl.LazyFrame],
+        layout: Layout,
+        sensors: tuple[Sensor, ...],
+        report: ReadReport,
+        policy: ErrorPolicy,
+        *,
+        lazy: bool,
+    ) -> SensorData:
+        """Return lazy frames as they are, to be checked later, and others cleaned."""
+        readings = Readings(tuple(parts), layout, policy.on_error, policy.source, policy.max_loss)
+        if lazy:
+            return cls(readings, sensors, report.deferred())
+        tidy, findings = _tidy(readings, [sensor.id for sensor in sensors], policy)
+        return cls(replace(readings, parts=(tidy.lazy(),)), sensors, report.extended(findings), checked=True)
+
+    @cached_property
+    def _by_id(self) -> dict[str, Sensor]:
+        return {sensor.id: sensor for sensor in self.sensors}
+
+    @property
+    def layout(self) -> str:
+        """``"wide"`` or ``"long"``."""
+        return self.readings.layout
 
     @property
     def lazy(self) -> pl.LazyFrame:
         """The readings as one typed lazy frame, in the layout of this object."""
         return self.readings.lazy
-
-    @property
-    def readings(self) -> Readings:
-        """The lazy frames and what a scan of them must know; used by ``thence.data.readings.windows``."""
-        return Readings(self._parts, self.layout, self._on_error, self._source, self._max_loss)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -352,9 +324,9 @@ class SensorData:
         wanted = (ids,) if isinstance(ids, str) else tuple(dict.fromkeys(ids))
         sensors = tuple(self.sensor(id) for id in wanted)
         if self.layout == "long":
-            return self._with([self._parts[0].filter(pl.col("sensor").is_in(list(wanted)))], sensors)
-        columns = [[id for id in wanted if id in part.collect_schema()] for part in self._parts]
-        parts = [part.select("time", *names) for part, names in zip(self._parts, columns, strict=True)]
+            return self._with([self.readings.parts[0].filter(pl.col("sensor").is_in(list(wanted)))], sensors)
+        columns = [[id for id in wanted if id in part.collect_schema()] for part in self.readings.parts]
+        parts = [part.select("time", *names) for part, names in zip(self.readings.parts, columns, strict=True)]
         return self._with(parts, sensors)
 
     def upto(self, time: Time) -> SensorData:
@@ -379,7 +351,7 @@ class SensorData:
             >>> data.between("2024-01-02", "2024-01-03").to_polars()["a"].to_list()
             [2.0]
         """
-        parts = list(self._parts)
+        parts = list(self.readings.parts)
         if start is not None:
             parts = [part.filter(pl.col("time") >= pl.lit(as_utc(start), dtype=TIME)) for part in parts]
         if end is not None:
@@ -402,7 +374,7 @@ class SensorData:
         for sensor in self.sensors:
             kind, unit = parse_kind(kinds.get(sensor.id, sensor.kind), sensor.id)
             sensors.append(replace(sensor, kind=kind, unit=sensor.unit if unit is None else unit))
-        return self._with(self._parts, sensors, report=self.report.extended(notes=notes))
+        return self._with(self.readings.parts, sensors, report=self.report.extended(notes=notes))
 
     def with_states(self, states: Iterable[str] = (), *, numbers: Iterable[str] = ()) -> SensorData:
         """Return the same readings with some sensors read as states, and others as numbers.
@@ -433,13 +405,13 @@ class SensorData:
                     for id, to_state in changed.items()
                     if id in part.collect_schema()
                 )
-                for part in self._parts
+                for part in self.readings.parts
             ]
         else:
-            parts = [_move_states(self._parts[0], to_states, to_numbers)]
+            parts = [_move_states(self.readings.parts[0], to_states, to_numbers)]
         data = self._with(parts, sensors)
         if (
-            self._checked
+            self.checked
             and to_numbers
             and data.select(to_numbers)._n_readings() < self.select(to_numbers)._n_readings()
         ):
@@ -456,13 +428,13 @@ class SensorData:
         Raises:
             InputError: If a check fails, unless the data was read with ``on_error="repair"``.
         """
-        if self._checked:
+        if self.checked:
             return self
         near, far = self.without_far()
         numeric = [s.id for s in self.sensors if not s.categorical]
         states = [s.id for s in self.sensors if s.categorical]
         found = [*far, *check_readings(near.readings, numeric, states)]
-        return near._with(near._parts, self.sensors, report=self.report.completed(found))
+        return near._with(near.readings.parts, self.sensors, report=self.report.completed(found))
 
     def without_far(self) -> tuple[SensorData, list[Finding]]:
         """Return lazily scanned data without rows that are years away from nearly all others, and how many there were.
@@ -470,20 +442,21 @@ class SensorData:
         Raises:
             InputError: If there are such rows, unless the data was read with ``on_error="repair"``.
         """
-        far = find_far(self.readings) if "far-time" in self.report.pending else None
+        far = find_far(self.readings, self.readings.policy) if "far-time" in self.report.pending else None
         if far is None:
             return self, []
         near = pl.col("time").dt.year().is_between(*far[0])
-        return self._with([part.filter(near) for part in self._parts], self.sensors), [Finding("far-time", far[1])]
+        return self._with([part.filter(near) for part in self.readings.parts], self.sensors), [
+            Finding("far-time", far[1])
+        ]
 
     def to_polars(self) -> pl.DataFrame:
         """Return all readings as a wide frame: ``time`` (UTC) and one column per sensor; missing readings are null."""
-        if self._checked:
+        if self.checked:
             frame = collect(self.lazy, source=self._source)
         else:
-            policy = _policy(self._on_error, self._source, max_loss=self._max_loss)
-            timed, _ = _collect_timed(self._parts, policy)
-            frame, _ = tidy_wide(timed, policy) if self.layout == "wide" else tidy_long(timed[0], self.ids, policy)
+            policy = _policy(self.readings.on_error, self._source, max_loss=self.readings.max_loss)
+            frame, _ = _tidy(self.readings, self.ids, policy)
         if self.layout == "long":
             numbers = [sensor.id for sensor in self.sensors if not sensor.categorical]
             states = [sensor.id for sensor in self.sensors if sensor.categorical]
@@ -537,26 +510,27 @@ class SensorData:
         counts = [mask.sum() for mask in reading_masks(lazy.collect_schema(), self.layout)]
         return sum(collect(lazy.select(counts), source=self._source).row(0)) if counts else 0
 
+    @property
+    def _source(self) -> str:
+        return self.readings.source
+
     def _with(
         self, parts: Iterable[pl.LazyFrame], sensors: Iterable[Sensor], *, report: ReadReport | None = None
     ) -> SensorData:
-        return SensorData(
-            parts,
-            layout=self.layout,
-            sensors=sensors,
-            report=self.report if report is None else report,
-            on_error=self._on_error,
-            max_loss=self._max_loss,
-            source=self._source,
-            checked=self._checked,
-        )
+        readings = replace(self.readings, parts=tuple(parts))
+        return replace(self, readings=readings, sensors=tuple(sensors), report=report or self.report)
 
 
 def parse_kind(entry: object, id: str) -> tuple[str, str | None]:
     """Return the kind, and the unit if there is one, that the ``entry`` of a mapping gives for the sensor ``id``."""
-    if isinstance(entry, str):
+    if isinstance(entry, str) and isinstance(id, str):
         return entry, None
-    if isinstance(entry, Sequence) and len(entry) == 2 and all(isinstance(part, str) for part in entry):
+    if (
+        isinstance(id, str)
+        and isinstance(entry, Sequence)
+        and len(entry) == 2
+        and all(isinstance(part, str) for part in entry)
+    ):
         return entry[0], entry[1]
     raise ConfigError(f"kind of {quote(id)} must be a string or a pair (kind, unit), got {quote(repr(entry))[1:-1]}")
 
@@ -623,16 +597,19 @@ def _policy(
     return ErrorPolicy(on_error, source, place, hint or KEEP_LAST, max_loss)
 
 
-def _collect_timed(parts: Iterable[pl.LazyFrame], policy: ErrorPolicy) -> tuple[list[pl.DataFrame], list[Finding]]:
-    """Collect the parts and drop rows without a time."""
+def _tidy(readings: Readings, ids: Sequence[str], policy: ErrorPolicy) -> tuple[pl.DataFrame, list[Finding]]:
+    """Collect the parts, drop rows without a usable time, and clean the others."""
     frames, findings = [], []
-    for part in parts:
+    for part in readings.parts:
         frame, lost = drop_rows_without_time(collect(part, source=policy.source), policy)
         policy.refuse("bad-time", lost, frame.height + lost)
         frames.append(frame)
         findings += [Finding("bad-time", lost)] if lost else []
-    frames, far = drop_far_rows(frames, policy)
-    return frames, [*findings, *([Finding("far-time", far)] if far else [])]
+    if far := find_far(replace(readings, parts=tuple(frame.lazy() for frame in frames)), policy):
+        frames = [frame.filter(pl.col("time").dt.year().is_between(*far[0])) for frame in frames]
+        findings.append(Finding("far-time", far[1]))
+    tidy, more = tidy_wide(frames, policy) if readings.layout == "wide" else tidy_long(frames[0], ids, policy)
+    return tidy, [*findings, *more]
 
 
 def _format_kinds(sensors: Sequence[Sensor]) -> str:

@@ -18,11 +18,12 @@ import polars as pl
 
 from thence._base.display.percent import percent
 from thence.data.readings.cleaning import reading_masks
+from thence.data.readings.durations import format_duration
 from thence.data.readings.frames import collect, iter_batches
 from thence.data.readings.scanning import BATCH_ROWS, Readings, time_bounds
 from thence.data.readings.sensors import SensorData
 
-__all__ = ["MAX_WINDOWS", "OwnStep", "format_duration", "own_step", "typical_step"]
+__all__ = ["OwnStep", "own_step", "typical_step"]
 
 MAX_WINDOWS = 50_000
 """Windows are lengthened until there are at most this many with readings."""
@@ -49,7 +50,6 @@ CONVENTIONAL = (
     *(n * HOUR for n in (1, 2, 3, 4, 6, 8, 12)),
     *(n * DAY for n in (1, 2, 7, 14, 28)),
 )
-UNITS = (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", SECOND), ("ms", 1000), ("us", 1))
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -112,7 +112,9 @@ def own_step(sensors: SensorData) -> OwnStep:
     steps = _steps_of(gaps, len(sensors))
     bounds = time_bounds(readings)
     if bounds is None or not np.isfinite(steps.step).any():
-        return OwnStep(timedelta(microseconds=DEFAULT), f"windows of {_said(DEFAULT)}: no sensor has two readings")
+        return OwnStep(
+            timedelta(microseconds=DEFAULT), f"windows of {format_duration(DEFAULT)}: no sensor has two readings"
+        )
     span = bounds[1] - bounds[0] + 1
     if steps.regular.any():
         length = _length_for(steps, gaps, NEARLY_ALL)
@@ -134,28 +136,6 @@ def typical_step(sensors: SensorData) -> timedelta | None:
     if not steps.regular.any():
         return None
     return timedelta(microseconds=int(np.median(steps.step[steps.regular])))
-
-
-def format_duration(duration: timedelta | int) -> str:
-    """Return a duration in its largest units; ``parse_duration`` reads it back.
-
-    Args:
-        duration: A positive ``timedelta``, or a number of microseconds.
-
-    Examples:
-        >>> format_duration(timedelta(minutes=90)), format_duration(timedelta(days=7)), format_duration(250_000)
-        ('1 h 30 min', '7 d', '250 ms')
-    """
-    rest = duration // timedelta(microseconds=1) if isinstance(duration, timedelta) else duration
-    parts = []
-    for name, size in UNITS:
-        count, rest = divmod(rest, size)
-        if count:
-            parts.append(f"{count} {name}")
-    return " ".join(parts)
-
-
-_said = format_duration
 
 
 def _length_for(steps: _Steps, gaps: _Gaps, share: float) -> int:
@@ -203,19 +183,20 @@ def _reason(steps: _Steps, length: int, enough: int) -> str:
     known = np.isfinite(steps.step)
     if enough > length:
         return (
-            f"windows of {_said(enough)}, longer than the step of the readings ({_said(length)}): "
+            f"windows of {format_duration(enough)}, longer than the step of the readings ({format_duration(length)}): "
             f"at most {MAX_WINDOWS:,} windows"
         )
     if not steps.regular.any():
-        return f"windows of {_said(length)}: the readings come at irregular times, half of the sensors read as often"
+        why = "the readings come at irregular times, half of the sensors read as often"
+        return f"windows of {format_duration(length)}: {why}"
     within = steps.regular & (SHORTER * np.nan_to_num(steps.step, nan=np.inf) <= length)
     same = within & (steps.step >= SHORTER * length)
     share = within.sum() / steps.step.size
     text = "all" if share == 1 else percent(min(share, 0.99)) + " of the"
     if same.sum() * 2 >= within.sum():
-        reason = f"windows of {_said(length)}: the step of {text} sensors"
+        reason = f"windows of {format_duration(length)}: the step of {text} sensors"
     else:
-        reason = f"windows of {_said(length)}: {text} sensors read at least as often"
+        reason = f"windows of {format_duration(length)}: {text} sensors read at least as often"
     events = int((known & ~steps.regular).sum())
     return reason + (f", {events:,} others at irregular times" if events and share < NEARLY_ALL else "")
 

@@ -1,13 +1,13 @@
 """Windows: readings aggregated to one value per sensor and window of fixed length.
 
 Windows are half-open ``[start, start + every)``, identified by their start, and all of the same length. Those in which
-no sensor reads are left out and counted, unless they are asked for. This module does not discretize, enrich or use a
+no sensor reads are left out and counted, unless they are requested. This module does not discretize, enrich or use a
 graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
@@ -17,9 +17,9 @@ import numpy.typing as npt
 import polars as pl
 
 from thence._base.display.percent import percent
-from thence._base.memory.workspace import Workspace, in_memory
-from thence.data.readings.derived import DERIVED, StateCodes, derive_values, name_derived
-from thence.data.readings.durations import MICROSECOND, parse_duration
+from thence._base.memory import Workspace, in_memory
+from thence.data.readings.derived import StateCodes, derive_values, name_derived
+from thence.data.readings.durations import MICROSECOND, format_duration, parse_duration
 from thence.data.readings.scanning import (
     Readings,
     ScanCounts,
@@ -30,10 +30,10 @@ from thence.data.readings.scanning import (
     time_bounds,
 )
 from thence.data.readings.sensors import ReadReport, Sensor, SensorData, Time, as_utc, site_of_id
-from thence.data.readings.steps import SHORTER, format_duration, own_step, typical_step
+from thence.data.readings.steps import SHORTER, own_step, typical_step
 from thence.errors import ConfigError, nearest
 
-__all__ = ["AGGREGATES", "DERIVED", "STATE_AGGREGATES", "WindowedReadings", "parse_duration", "window"]
+__all__ = ["AGGREGATES", "WindowedReadings", "parse_duration", "window"]
 
 AGGREGATES = ("mean", "sum", "min", "max", "last", "range", "count", "median")
 """Aggregates of numbers, in the order of their codes in the kernels."""
@@ -161,13 +161,18 @@ class WindowedReadings:
             self,
             times=self.times[held],
             values=self.values[held],
-            states={name: (codes[held], known) for name, (codes, known) in self.states.items()},
             derived={name: values[held] for name, values in self.derived.items()},
-            derived_states={
-                name: {id: (codes[held], known) for id, (codes, known) in states.items()}
-                for name, states in self.derived_states.items()
-            },
+            **self.map_states(lambda id, codes: codes[held]),
         )
+
+    def map_states(self, change: Callable[[str, npt.NDArray[Any]], npt.NDArray[Any]]) -> dict[str, Any]:
+        """Return ``states`` and ``derived_states`` with other codes, given those of each sensor."""
+
+        def changed(states: Mapping[str, tuple[npt.NDArray[Any], Any]]) -> dict[str, tuple[npt.NDArray[Any], Any]]:
+            return {id: (change(id, codes), known) for id, (codes, known) in states.items()}
+
+        derived = {name: changed(states) for name, states in self.derived_states.items()}
+        return {"states": changed(self.states), "derived_states": derived}
 
     def _held(self) -> npt.NDArray[np.bool_]:
         """Return which windows have a value of any sensor."""

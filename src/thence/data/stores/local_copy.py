@@ -18,7 +18,7 @@ from thence._base.integrity.manifest import write_manifest
 from thence.data.graph.system import System
 from thence.data.readings.sensors import SensorData
 
-__all__ = ["SOURCES", "finish_copy", "write_copy"]
+__all__ = ["finish_copy", "write_copy"]
 
 SOURCES = "sources.json"
 """The file that says what was read from which store."""

@@ -33,7 +33,7 @@ from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node, Value,
 from thence.data.graph.system import System
 from thence.data.loaders import read_graph, read_ontology
 from thence.data.readings.sensors import ReadReport, Sensor, SensorData
-from thence.errors import InputError, door
+from thence.errors import InputError, reported_as
 from thence.lab.datasets.folders import choose_kinds, declared, find_folder, packaged_file
 
 __all__ = ["DATASET", "load"]
@@ -53,7 +53,7 @@ def _make_table(kind: str, archive: ZipFile, target: Path) -> None:
     column, parts = _COLUMNS[kind], {}
     for member in sorted(archive.namelist(), key=len, reverse=True):
         if found := _STREAM.fullmatch(PurePosixPath(member).name):
-            with door(InputError, "not a stream of traffic reports", where=member):
+            with reported_as(InputError, "not a stream of traffic reports", where=member):
                 rows = pl.read_csv(archive.read(member), columns=["TIMESTAMP", column])
                 parts[int(found[1])] = rows.unique("TIMESTAMP", keep="first").select(
                     pl.col("TIMESTAMP").str.to_datetime(time_unit="us").alias(_TIME),

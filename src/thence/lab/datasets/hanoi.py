@@ -29,7 +29,7 @@ from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import require_integer
 from thence.data.datasets.named import NamedDataset
 from thence.data.graph.system import System, label_frame
-from thence.errors import ConfigError, InputError, door, nearest
+from thence.errors import ConfigError, InputError, nearest, reported_as
 from thence.lab.datasets.epanet import Network, Probe, SimulationError
 from thence.lab.datasets.folders import (
     choose_kinds,
@@ -236,7 +236,7 @@ def _find_leaks(scenario: int, path: str | os.PathLike[str] | None, progress: Pr
         return _read_leaks((folder / _CONVERTED_TABLE).read_text(encoding="utf-8"), scenario)
     file = find_folder("hanoi", _LEAKS, [_TABLE], path=path, progress=progress) / _TABLE
     # A module of EPyT-Flow that assigns the table as text; it is not executed.
-    with door(InputError, "not the table of leaks of EPyT-Flow", where=str(file)):
+    with reported_as(InputError, "not the table of leaks of EPyT-Flow", where=str(file)):
         for statement in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "HANOI_LEAKAGES":
                 return _read_leaks(ast.literal_eval(statement.value), scenario)

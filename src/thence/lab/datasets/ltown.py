@@ -23,7 +23,7 @@ from thence._base.progress import Progress, silent
 from thence._base.settings.numbers import require_integer
 from thence.data.datasets.named import NamedDataset
 from thence.data.graph.system import System, label_frame
-from thence.errors import ConfigError, InputError, door
+from thence.errors import ConfigError, InputError, reported_as
 from thence.lab.datasets.epanet import Network
 from thence.lab.datasets.folders import (
     choose_kinds,
@@ -177,7 +177,7 @@ def _read_leak_flows(file: Path, begin: datetime, end: datetime) -> pl.DataFrame
     if file.suffix == ".parquet":
         table = pl.read_parquet(file)
     else:
-        with door(InputError, "not the leak flows of BattLeDIM", where=str(file)):
+        with reported_as(InputError, "not the leak flows of BattLeDIM", where=str(file)):
             # As text, since a column may begin with zeros that look like integers.
             table = pl.read_csv(file, separator=";", infer_schema=False).select(
                 pl.col("Timestamp").str.to_datetime(time_unit="us"),

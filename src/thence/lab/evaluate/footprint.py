@@ -135,7 +135,7 @@ def _run_child(name: str) -> None:
 
 def with_settings(miner: Miner, asked: Mapping[str, Any]) -> Miner:
     """Return a miner with those of the settings that it has; a miner that is not a dataclass stays as it is."""
-    known = {field.name for field in fields(miner)} if is_dataclass(miner) else set()
+    known: set[str] = {field.name for field in fields(miner)} if is_dataclass(miner) else set()
     changes = {name: value for name, value in asked.items() if name in known}
     return replace(miner, **changes) if changes else miner  # type: ignore[type-var]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thence._base.settings.numbers import require_integer, require_share
-from thence._base.settings.values import require_zone
+from thence._base.settings.numbers import require_integer, require_share, require_zone
 from thence.errors import ConfigError
 
 __all__ = ["ControlSettings"]

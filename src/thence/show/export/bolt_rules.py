@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thence.data.stores.bolt import open_bolt
-from thence.data.stores.bolt_graph import PAGE, map_ids
+from thence.data.stores.bolt import PAGE, map_ids, open_bolt
 from thence.language.items import Aspect, Feature, Role
 from thence.language.patterns import Pattern
 from thence.statements.rules.ruleset import Rule, RuleSet

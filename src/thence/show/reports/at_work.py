@@ -24,7 +24,7 @@ from thence.checks.application.applied import Applied
 from thence.checks.application.telling import Told, tell_sections
 from thence.checks.application.verdicts import Verdict
 from thence.checks.detect.detection import Alarm, Detection
-from thence.errors import InputError, RunError, door
+from thence.errors import InputError, RunError, reported_as
 from thence.language.english import format_number, format_unit
 from thence.show.reports.periods import add_up, as_milliseconds
 from thence.show.reports.schema import Alarm as AlarmPart
@@ -125,7 +125,7 @@ def read_applied(folder: str | Path, *, name: str = "", most: int = MOST_RULES) 
         )
     try:
         # Panics of polars at damaged files are no ``Exception``.
-        with door(InputError, where=str(path), hint="apply the rules again"):
+        with reported_as(InputError, where=str(path), hint="apply the rules again"):
             files = CheckedFolder.open(path, again="apply the rules again")
             files.warn_unverified()
             record = json.loads(files.read(_MARK))
@@ -223,7 +223,7 @@ def read_detected(path: str | Path, *, name: str = "", most: int = MOST_ALARMS) 
         raise InputError("no such file", where=str(file), hint=hint) from None
     except RunError as error:
         raise InputError(error.message, where=error.where, hint=error.hint) from error
-    with door(InputError, "not a detection", where=str(file), hint=hint):
+    with reported_as(InputError, "not a detection", where=str(file), hint=hint):
         return _detected(record, name or str(record.get("system") or file.stem), most)
 
 

@@ -15,8 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from thence.data.readings.durations import parse_duration
-from thence.data.readings.steps import format_duration
+from thence.data.readings.durations import format_duration, parse_duration
 from thence.language.english import format_number, format_sensor, format_test, format_unit
 from thence.language.items import Feature, Item, Operator, Role
 from thence.language.patterns import Pattern

@@ -21,7 +21,7 @@ from typing import Any
 from thence._base.atomic import new_file
 from thence._base.settings.registry import Registry
 from thence._base.settings.typed import check_types
-from thence.errors import ConfigError, InputError, PatternError, door, quote
+from thence.errors import ConfigError, InputError, PatternError, quote, reported_as
 from thence.statements.files.format import Format
 from thence.statements.rules.ruleset import RuleSet
 
@@ -127,10 +127,10 @@ def read_rules(path: str | Path, *, format: str | None = None) -> RuleSet:
     if chosen.read is None:
         readable = _listed(candidate.name for candidate in map(FORMATS.load, FORMATS) if candidate.read is not None)
         raise ConfigError(f"rules cannot be read from {chosen.name}", where=str(path), hint=f"use {readable}")
-    with door(InputError, where=str(path), hint="check the path"):
+    with reported_as(InputError, where=str(path), hint="check the path"):
         if not Path(path).is_file():
             raise InputError("no such file", where=str(path))
-    with door(InputError, "the rules are incomplete or damaged", where=str(path)):
+    with reported_as(InputError, "the rules are incomplete or damaged", where=str(path)):
         try:
             return chosen.read(Path(path))
         except KeyError as error:

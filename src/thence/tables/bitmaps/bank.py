@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence._base.memory.workspace import Workspace, in_memory
+from thence._base.memory import Workspace, in_memory
 from thence.tables.bitmaps.bits import Words, as_kernel_array, full_mask, kernel, n_words, pack_codes
 
 __all__ = ["Bank", "build_bank"]

@@ -84,7 +84,7 @@ def build(
         max_embeddings: The most places of one pattern.
     """
     # Heavy modules are imported when a table is built, so that a configuration can be checked without them.
-    from thence.data.graph.validity import note_dated_structure
+    from thence.data.graph.knowledge_graph import note_dated_structure
     from thence.tables.discretization import FINE_BINS, FINE_RANKS, Discretizer
     from thence.tables.enrich.rare import note_switches
     from thence.tables.enrich.surroundings import Surroundings

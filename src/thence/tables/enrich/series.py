@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from thence._base.memory.workspace import Workspace, in_memory
+from thence._base.memory import Workspace, in_memory
 from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Interval, Value
 from thence.language.time_names import STATE_PREFIX, parse_time_name
