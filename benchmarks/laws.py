@@ -21,7 +21,7 @@ from thence.data.graph.discovery import Carriers
 from thence.data.graph.matching import GraphIndex
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings, window
-from thence.lab.evaluate.generalisation.hiding import WHOLLY, classify_places, hide_places
+from thence.lab.evaluate.generalisation import WHOLLY, classify_places, hide_places
 from thence.language.patterns import Pattern
 from thence.search.laws.search import search_laws
 from thence.statements.laws.counting import check_rows, fit_factors

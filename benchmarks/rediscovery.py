@@ -45,7 +45,7 @@ from _rediscovery_score import (
 import thence as th
 from thence.data.readings.windows import WindowedReadings, window
 from thence.lab.datasets.library import true_controls
-from thence.lab.evaluate.generalisation.hiding import WHOLLY, classify_places, hide_places
+from thence.lab.evaluate.generalisation import WHOLLY, classify_places, hide_places
 from thence.search.controls.search import search_controls
 from thence.search.laws.search import search_laws
 from thence.statements.controls.control import Controls

@@ -15,9 +15,7 @@ import argparse
 import numpy as np
 
 import thence as th
-from thence.lab.evaluate.generalisation.hiding import SEEN
-from thence.lab.evaluate.generalisation.places import PlaceEvaluator, select_applicable
-from thence.lab.evaluate.generalisation.split import SplitSettings, window_system
+from thence.lab.evaluate.generalisation import SEEN, PlaceEvaluator, SplitSettings, select_applicable, window_system
 from thence.language.patterns import Pattern
 from thence.runs.preparation import Prepared
 from thence.tables.transactions import TransactionTable

@@ -7,8 +7,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.language.implication import implies
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role
+from thence.search.refine.known import implies
 
 LEVEL, DOOR = Feature("level"), Feature("door")
 NUMBERS = (-2.0, -1.0, 0.0, 1.0, 2.0)

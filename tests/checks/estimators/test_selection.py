@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.checks.estimators.selection import select_covering
+from thence.checks.estimators.rule_search import select_covering
 
 
 @given(st.data())

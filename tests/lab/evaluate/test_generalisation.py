@@ -16,10 +16,17 @@ from thence.data.graph.ontology import Ontology
 from thence.data.graph.system import System
 from thence.data.readings.sensors import SensorData
 from thence.errors import ConfigError
-from thence.lab.evaluate.generalisation import generalisation
-from thence.lab.evaluate.generalisation.hiding import PARTLY, SEEN, WHOLLY, classify_places, hide_places
-from thence.lab.evaluate.generalisation.places import PlaceEvaluator
-from thence.lab.evaluate.generalisation.split import SplitSettings, window_system
+from thence.lab.evaluate.generalisation import (
+    PARTLY,
+    SEEN,
+    WHOLLY,
+    PlaceEvaluator,
+    SplitSettings,
+    classify_places,
+    generalisation,
+    hide_places,
+    window_system,
+)
 from thence.search.exact.miner import Exact
 from thence.statements.counting.recount import rule_rows
 

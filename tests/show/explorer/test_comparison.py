@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from tests.helpers.rule_sets import rule_sets
-from thence.show.explorer.comparison import compare_rules
+from thence.show.explorer.state import compare_rules
 from thence.statements.rules.ruleset import RuleSet
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.show.explorer.pattern_names import name_patterns
+from thence.show.explorer.rule_index import name_patterns
 
 JUNCTION = "(j:Junction), (demand_j:demand)-[in?]->(j), (pressure_j:pressure)-[in]->(j)"
 EVERY = "for every Junction j"

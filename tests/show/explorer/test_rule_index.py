@@ -13,8 +13,7 @@ from tests.helpers.rule_sets import FEATURES, HOSTILE, PATTERNS, rule_sets
 from thence._base.display.plots import quantity
 from thence.errors import ConfigError
 from thence.language.english import format_clause
-from thence.show.explorer.pattern_names import name_patterns
-from thence.show.explorer.rule_index import MOST_CHOICES, UNREVIEWED, WHOLE_SYSTEM, RuleFilter, RuleIndex
+from thence.show.explorer.rule_index import MOST_CHOICES, UNREVIEWED, WHOLE_SYSTEM, RuleFilter, RuleIndex, name_patterns
 from thence.show.reports.rows import rule_rows
 from thence.statements.rules.ruleset import RuleSet
 from thence.statements.search import split_words
