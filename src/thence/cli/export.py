@@ -44,7 +44,7 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Write the rules of a run in another format."""
-    from thence.runs.reviews import tell_left_out
+    from thence.runs.reviews import describe_left_out
     from thence.runs.run import load_run
     from thence.statements.files import find_format, write_rules
 
@@ -53,7 +53,7 @@ def export(
         raise ConfigError("a server has no format", hint="leave out --format, or pass a file to --to")
     options = parse_assignments(option, flag="--option")
     selected = selection.apply(load_run(run))
-    notes = [tell_left_out(selected.left_out, "rule", selection.reviewed)] if selected.left_out else []
+    notes = [describe_left_out(selected.left_out, "rule", selection.reviewed)] if selected.left_out else []
     rules = replace(selected.rules, notes=(*selected.rules.notes, *notes))
     if chosen is None:
         stored = _store(rules, to, {"name": run.absolute().name, **options})

@@ -25,7 +25,7 @@ def show(
     """Show the rules of a run, filtered and sorted."""
     from thence.cli.mine import summary_lines
     from thence.cli.review import logic_remarks
-    from thence.runs.reviews import tell_left_out
+    from thence.runs.reviews import describe_left_out
     from thence.runs.run import load_run
     from thence.statements.files.rules_json import records
     from thence.statements.keys import key_text
@@ -47,6 +47,6 @@ def show(
     if len(rules):
         print_rules(screen, rules, text=text, numbers=numbers)
     if left_out:
-        say(f"\n{tell_left_out(left_out, 'rule', selection.reviewed)}")
+        say(f"\n{describe_left_out(left_out, 'rule', selection.reviewed)}")
     if matching != len(loaded.rules) or len(rules) < matching:
         say(f"{len(rules):,} of {matching:,} matching rules, {len(loaded.rules):,} in the run")

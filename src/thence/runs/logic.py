@@ -41,7 +41,7 @@ def find_laws(
 ) -> Laws:
     """Find the laws of a plant: balances, proportions, signs and bounds that hold at every place of a kind.
 
-    Bands and factors are fitted on the first part of the time. Counts are exact and over all rows; a law is told only
+    Bands and factors are fitted on the first part of the time. Counts are exact and over all rows; a law is kept only
     if it also holds in the later part.
 
     Args:
@@ -69,8 +69,8 @@ def find_laws(
     """
     chosen = _settings(LawSettings, settings)
     system, readings = _read(sensors, graph, binding, ontology, windows, aggregate, "lifted")
-    with show_progress(progress) as tell:
-        return search_laws(readings, system, settings=chosen, progress=tell)
+    with show_progress(progress) as report:
+        return search_laws(readings, system, settings=chosen, progress=report)
 
 
 def find_controls(
@@ -111,8 +111,8 @@ def find_controls(
     chosen = _settings(ControlSettings, settings)
     system, readings = _read(sensors, graph, binding, ontology, windows, aggregate, "none")
     system.require_one_site("controls are searched in one system at a time", hint="call it for each system")
-    with show_progress(progress) as tell:
-        return search_controls(readings, system, settings=chosen, progress=tell)
+    with show_progress(progress) as report:
+        return search_controls(readings, system, settings=chosen, progress=report)
 
 
 def search_logic(data: Prepared, *, progress: Progress) -> tuple[Laws | None, Controls | None]:
@@ -141,9 +141,11 @@ def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
         rules: The rules; a note says how many were left out.
         laws: The laws.
     """
-    told = {_quantities_of_law(law) for law in laws if law.form in ("equal", "proportional") and law.condition is None}
+    stated = {
+        _quantities_of_law(law) for law in laws if law.form in ("equal", "proportional") and law.condition is None
+    }
     at_rest = {_state_of_law(law) for law in laws} - {None}
-    implied = np.array([_quantities_of_rule(rule) in told or _state_of_rule(rule) in at_rest for rule in rules], bool)
+    implied = np.array([_quantities_of_rule(rule) in stated or _state_of_rule(rule) in at_rest for rule in rules], bool)
     if not implied.any():
         return rules
     count = int(implied.sum())

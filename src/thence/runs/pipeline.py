@@ -95,18 +95,20 @@ def run_given(
                 hint="for sensor data, give 'consequent' instead",
             )
         source = asked.input.sensors if sensors is None else sensors
-        with show_progress(progress) as tell:
-            return _run_rows(asked, miner, settings, source, tell, executor)
+        with show_progress(progress) as report:
+            return _run_rows(asked, miner, settings, source, report, executor)
     planned, made = plan(asked, miner, settings, graph=has_graph(asked.input, *given) or names_graph(asked))
 
-    def load(tell: Progress) -> System:
+    def load(report: Progress) -> System:
         if all(part is None for part in given):
-            return load_job(planned, progress=tell)
+            return load_job(planned, progress=report)
         return gather_system(*given, planned.input, planned.enrich.mode)
 
-    with show_progress(progress) as tell:
+    with show_progress(progress) as report:
         chosen = given_settings(asked, miner, settings)
-        return _run(planned, made, load, tell, given=chosen, fallback=plan_fallback(asked, planned), executor=executor)
+        return _run(
+            planned, made, load, report, given=chosen, fallback=plan_fallback(asked, planned), executor=executor
+        )
 
 
 def _open(config: Config, executor: Executor | None) -> AbstractContextManager[Executor]:
@@ -132,19 +134,19 @@ def run_config(
         True
     """
     if config.input.target is not None:
-        with show_progress(progress) as tell:
-            return _run_rows(config, None, {}, config.input.sensors, tell)
+        with show_progress(progress) as report:
+            return _run_rows(config, None, {}, config.input.sensors, report)
     planned, miner = plan(config)
 
-    def load(tell: Progress) -> System:
-        system = load_job(planned, progress=tell)
+    def load(report: Progress) -> System:
+        system = load_job(planned, progress=report)
         if check is not None:
             check(system)
         return system
 
-    with show_progress(progress) as tell:
+    with show_progress(progress) as report:
         given = given_settings(config, None, {})
-        return _run(planned, miner, load, tell, given=given, fallback=plan_fallback(config, planned))
+        return _run(planned, miner, load, report, given=given, fallback=plan_fallback(config, planned))
 
 
 def mine_rules(
@@ -221,7 +223,7 @@ def _run(
     config: Config,
     miner: BaseMiner,
     load: Callable[[Progress], System],
-    tell: Progress,
+    report: Progress,
     *,
     given: frozenset[str],
     fallback: Config | None = None,
@@ -230,7 +232,7 @@ def _run(
     seconds: dict[str, float] = {}
     with _claim_target(config), _open(config, executor) as where:
         miner.require_executor(where)
-        return _run_on(where, config, miner, load, tell, seconds, given=given, fallback=fallback)
+        return _run_on(where, config, miner, load, report, seconds, given=given, fallback=fallback)
 
 
 def _run_on(
@@ -238,14 +240,14 @@ def _run_on(
     config: Config,
     miner: BaseMiner,
     load: Callable[[Progress], System],
-    tell: Progress,
+    report: Progress,
     seconds: dict[str, float],
     *,
     given: frozenset[str],
     fallback: Config | None,
 ) -> Run:
     with _timed("read", seconds):
-        system = load(tell)
+        system = load(report)
     with _timed("windows", seconds):
         open_ended = config.windows.derive is None
         data = prepare(system, config)
@@ -256,11 +258,11 @@ def _run_on(
         config = replace(data.config, windows=replace(windows, every=window_text(readings)))
         data = replace(data, config=config, readings=readings)
     known = None
-    told = tuple(dict.fromkeys((*config.known, *(system.ontology.known if system.ontology else ()))))
-    if told:
+    given_rules = tuple(dict.fromkeys((*config.known, *(system.ontology.known if system.ontology else ()))))
+    if given_rules:
         with _timed("known rules", seconds):
-            known = count_known(told, data, denominator=miner.denominator)
-    search = partial(_search, data=data, miner=miner, tell=tell, seconds=seconds, given=given)
+            known = count_known(given_rules, data, denominator=miner.denominator)
+    search = partial(_search, data=data, miner=miner, report=report, seconds=seconds, given=given)
     search = partial(search, executor=executor, known=known)
     tried: list[_Searched] = []
     try:
@@ -284,7 +286,7 @@ def _run_on(
     if wanted and best.rules.ending is Ending.COMPLETE:
         with _timed("laws and controls", seconds):
             try:
-                laws, controls = search_logic(replace(data, config=best.config), progress=tell)
+                laws, controls = search_logic(replace(data, config=best.config), progress=report)
             except KeyboardInterrupt:
                 best = _interrupted(best, "laws and controls are missing")
 
@@ -335,7 +337,7 @@ def _run_rows(
     miner: str | type | Miner | None,
     settings: Mapping[str, Any],
     source: Any,
-    tell: Progress,
+    report: Progress,
     executor: Executor | None = None,
 ) -> Run:
     """Mine a table whose rows are transactions."""
@@ -354,11 +356,11 @@ def _run_rows(
     planned, made = plan(config, miner, settings, graph=False)
     with _claim_target(planned):
         chosen = given_settings(config, miner, settings)
-        return _run_frame(planned, made, source, tell, chosen, executor)
+        return _run_frame(planned, made, source, report, chosen, executor)
 
 
 def _run_frame(
-    planned: Config, made: BaseMiner, source: Any, tell: Progress, given: frozenset[str], executor: Executor | None
+    planned: Config, made: BaseMiner, source: Any, report: Progress, given: frozenset[str], executor: Executor | None
 ) -> Run:
     seconds: dict[str, float] = {}
     with _timed("read", seconds):
@@ -373,7 +375,7 @@ def _run_frame(
         with _timed("known rules", seconds):
             known = count_known_rows(planned.known, frame, planned, denominator=made.denominator)
     with _open(planned, executor) as where:
-        searched = _mine_table(planned, made, table, None, tell, seconds, given, where, known)
+        searched = _mine_table(planned, made, table, None, report, seconds, given, where, known)
 
     def finish() -> Run:
         inputs: dict[str, Any] = {"table_sha256": hash_table(table)}
@@ -452,7 +454,7 @@ def _search(
     config: Config,
     data: Prepared,
     miner: BaseMiner,
-    tell: Progress,
+    report: Progress,
     seconds: dict[str, float],
     given: frozenset[str],
     executor: Executor,
@@ -461,7 +463,7 @@ def _search(
     """Build the table, mine and refine; the seconds of each step are added up."""
     with _timed("transactions", seconds):
         table = table_for(miner, replace(data, config=config))
-    return _mine_table(config, miner, table, data.system, tell, seconds, given, executor, known)
+    return _mine_table(config, miner, table, data.system, report, seconds, given, executor, known)
 
 
 def _mine_table(
@@ -469,7 +471,7 @@ def _mine_table(
     miner: BaseMiner,
     table: Table,
     system: System | None,
-    tell: Progress,
+    report: Progress,
     seconds: dict[str, float],
     given: frozenset[str],
     executor: Executor,
@@ -483,14 +485,14 @@ def _mine_table(
                 table, antecedent=miner.antecedent, consequent=miner.consequent, context_consequents=context
             )
         config, miner, notes = _eased(config, miner, table, system, given)
-        found, model = mine_rules(miner, table, system, progress=tell, executor=executor)
+        found, model = mine_rules(miner, table, system, progress=report, executor=executor)
         found = replace(found, notes=(*notes, *found.notes))
     with _timed("refine", seconds):
         # After an interrupt nobody wants to wait for refinement.
         refined = found
         if found.ending is not Ending.INTERRUPTED:
             try:
-                refined = refine_rules(found, table, miner, system, config, known=known, progress=tell)
+                refined = refine_rules(found, table, miner, system, config, known=known, progress=report)
             except KeyboardInterrupt:
                 note = "interrupted: these are the rules before refinement"
                 refined = replace(found, notes=(*found.notes, note), ending=Ending.INTERRUPTED)

@@ -42,6 +42,7 @@ __all__ = [
     "Reviews",
     "Verdict",
     "carry_reviews",
+    "describe_left_out",
     "hold_reviews",
     "is_used",
     "load_reviews",
@@ -49,7 +50,6 @@ __all__ = [
     "save_review",
     "save_reviews",
     "select_reviewed",
-    "tell_left_out",
     "with_reviews",
     "write_reviews",
 ]
@@ -447,7 +447,7 @@ def select_reviewed(rules: RuleSet, reviews: Reviews, which: str = "not-rejected
     return out
 
 
-def tell_left_out(number: int, noun: str, which: str) -> str:
+def describe_left_out(number: int, noun: str, which: str) -> str:
     """Say how many rules, laws or controls are left out, and how to use them.
 
     Args:
@@ -456,7 +456,7 @@ def tell_left_out(number: int, noun: str, which: str) -> str:
         which: ``"not-rejected"`` or ``"accepted"``.
 
     Examples:
-        >>> tell_left_out(1, "rule", "not-rejected")
+        >>> describe_left_out(1, "rule", "not-rejected")
         "1 rule is left out, rejected in a review (reviewed='all' or --reviewed all uses it too)"
     """
     one = number == 1

@@ -41,13 +41,13 @@ from thence.runs.reviews import (
     Reviews,
     Verdict,
     carry_reviews,
+    describe_left_out,
     hold_reviews,
     is_used,
     load_reviews,
     require_reviewed,
     save_review,
     select_reviewed,
-    tell_left_out,
     with_reviews,
 )
 from thence.runs.summaries import FORMAT, describe_known, require_same_rules, require_summary
@@ -199,12 +199,12 @@ class Run:
                 write_places(kept, self.rules, folder / PLACES)
             carried = carry_reviews(folder, replaced=target if target.is_dir() else None, earlier=self.path)
             earlier = [note for note in self.summary["notes"] if note != _NO_CHECKSUMS]
-            notes = [*earlier, *why_not, *self._tell_carried(carried, target)]
+            notes = [*earlier, *why_not, *self._describe_carried(carried, target)]
             seconds = {**self.summary["seconds"], "write": round(time.perf_counter() - begin, 4)}
             # Somebody may have replaced the rules by some of them.
             found = max(len(self.rules), self.summary["rules_found"])
-            told = {**self.summary, **self.rules.describe(), "rules_found": found}
-            summary = {**told, "notes": list(dict.fromkeys(notes)), "seconds": seconds}
+            known = {**self.summary, **self.rules.describe(), "rules_found": found}
+            summary = {**known, "notes": list(dict.fromkeys(notes)), "seconds": seconds}
             _write_json(folder / "summary.json", summary)
             write_manifest(folder, leave_out=(REVIEWS, LOCK))
         return replace(self, path=target, config=config, summary=summary)
@@ -279,7 +279,7 @@ class Run:
     ) -> Reviews:
         """Accept or reject a rule, a law or a control, or write a note on it; kept in the run folder.
 
-        Rejected rules are left out by ``th.apply``, monitors and ``thence export`` unless told otherwise.
+        Rejected rules are left out by ``th.apply``, monitors and ``thence export`` unless asked for.
 
         Args:
             what: The position of a rule, or a rule, law or control of the run, or its key.
@@ -348,7 +348,7 @@ class Run:
         if isinstance(rule, bool) or not 0 <= rule < len(self.rules):
             raise ConfigError(f"there is no rule {rule!r}", hint=f"rules are numbered from 0 to {len(self.rules) - 1}")
 
-    def _tell_carried(self, reviews: Reviews, target: Path) -> list[str]:
+    def _describe_carried(self, reviews: Reviews, target: Path) -> list[str]:
         """Say what became of the reviews of a run that is replaced."""
         if not reviews or not target.is_dir():
             return []
@@ -423,7 +423,7 @@ def find_left_out(run: Run, reviewed: str = "not-rejected", *, rules: bool = Tru
         [at for at, one in enumerate(part) if not is_used(reviews.get(one.key), reviewed)] for part in parts
     )
     named = (("rule", positions), ("law", laws), ("control", controls))
-    notes = tuple(tell_left_out(len(found), noun, reviewed) for noun, found in named if found)
+    notes = tuple(describe_left_out(len(found), noun, reviewed) for noun, found in named if found)
     return LeftOut(frozenset(positions), frozenset(laws), frozenset(controls), notes)
 
 

@@ -69,11 +69,11 @@ def require_same_rules(summary: Mapping[str, Any], described: Mapping[str, Any],
 damaged; mine again)
     """
     for name, value in described.items():
-        told = summary.get(name, value)
-        both = _is_number(told) and _is_number(value)
-        if not (math.isclose(told, value, rel_tol=1e-9, abs_tol=1e-9) if both else told == value):
+        stated = summary.get(name, value)
+        both = _is_number(stated) and _is_number(value)
+        if not (math.isclose(stated, value, rel_tol=1e-9, abs_tol=1e-9) if both else stated == value):
             raise RunError(
-                f"'{name}' is {quote(repr(told))[1:-1]} in summary.json, but {value!r} in rules.parquet",
+                f"'{name}' is {quote(repr(stated))[1:-1]} in summary.json, but {value!r} in rules.parquet",
                 where=where,
                 hint="a file was changed or damaged; mine again",
             )

@@ -1,4 +1,4 @@
-"""Cuts of a number that tell classes apart: splits of least entropy, accepted by description length.
+"""Cuts of a number that separate classes: splits of least entropy, accepted by description length.
 
 A split is accepted if it pays for its own description (Fayyad and Irani 1993). A column that no single split helps is
 cut into equal shares, since it may help together with another column. This module works on plain arrays.
@@ -20,7 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def cut_towards(values: FloatArray, bins: int, classes: npt.NDArray[np.integer]) -> FloatArray:
-    """Binning method ``entropy``: at most ``bins − 1`` cuts that tell the classes of each of some targets apart.
+    """Binning method ``entropy``: at most ``bins − 1`` cuts that separate the classes of each of some targets.
 
     Args:
         values: The numbers, all finite.
@@ -49,7 +49,7 @@ def cut_by_entropy(
         values: The numbers; NaN is missing.
         classes: The class of each row, from 0.
         fallback: Number of equal shares if no cut is accepted.
-        most: Maximum number of cuts: those that tell most come first. By default all that are accepted.
+        most: Maximum number of cuts: the most informative come first. By default all that are accepted.
 
     Examples:
         >>> cut_by_entropy(np.arange(20.0), np.repeat([0, 1], 10)).tolist()
@@ -94,7 +94,7 @@ def _split(sums: FloatArray, places: npt.NDArray[np.int64], most: int) -> list[i
 
 
 def _best_split(sums: FloatArray, places: npt.NDArray[np.int64], start: int, stop: int) -> tuple[float, int, int, int]:
-    """The split of a stretch with the least entropy: minus what it gains in all rows, 0 if it is refused; and where."""
+    """The split of a span with the least entropy: minus what it gains in all rows, 0 if it is refused; and where."""
     own = places[(places > start) & (places < stop)]
     n = stop - start
     if not len(own) or n < 2:

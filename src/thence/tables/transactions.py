@@ -51,7 +51,7 @@ class TransactionTable:
         discretizer: The fitted discretizer.
         notes: Remarks on how the table was built, for people.
         finer: Builds the same table with finer bins, so that ``refine`` can sharpen the ranges of rules; ``None`` if
-            the numbers behind the bins are not at hand.
+            the numbers behind the bins are not available.
 
     Examples:
         >>> import polars as pl

@@ -31,7 +31,7 @@ from thence.runs.configuration import Config, WindowsConfig
 from thence.runs.inputs import gather_system
 from thence.runs.planning import plan
 from thence.runs.preparation import window_readings, window_text
-from thence.runs.reviews import Reviewed, Reviews, is_used, require_reviewed, select_reviewed, tell_left_out
+from thence.runs.reviews import Reviewed, Reviews, describe_left_out, is_used, require_reviewed, select_reviewed
 from thence.search.base import BaseMiner
 from thence.search.laws.search import search_laws
 from thence.statements.laws.law import Laws
@@ -70,7 +70,7 @@ class _Judge:
         """The laws that are used; a note says how many are not."""
         kept = tuple(law for law in laws if is_used(self.reviews.get(law.key), self.reviewed))
         if len(kept) < len(laws):
-            notes.append(tell_left_out(len(laws) - len(kept), "law", self.reviewed))
+            notes.append(describe_left_out(len(laws) - len(kept), "law", self.reviewed))
         return replace(laws, laws=kept)
 
     def rules(self, rules: RuleSet, notes: list[str]) -> RuleSet:
@@ -78,7 +78,7 @@ class _Judge:
         kept = select_reviewed(rules, self.reviews, self.reviewed)
         if kept.all():
             return rules
-        notes.append(tell_left_out(int((~kept).sum()), "rule", self.reviewed))
+        notes.append(describe_left_out(int((~kept).sum()), "rule", self.reviewed))
         return rules.take(np.flatnonzero(kept))
 
 

@@ -21,7 +21,7 @@ from thence.data.readings.sensors import Sensor, as_utc
 from thence.errors import ConfigError
 from thence.language.time_names import TimeForm
 from thence.runs.preparation import window_like
-from thence.runs.reviews import Reviewed, tell_left_out
+from thence.runs.reviews import Reviewed, describe_left_out
 from thence.runs.run import Run, find_left_out
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
@@ -84,7 +84,7 @@ def set_up(run: Run, system: System, *, reference: bool = False, reviewed: Revie
     out = find_left_out(run, reviewed)
     if len(out.rules) == len(rules):
         raise ConfigError(
-            f"there is nothing to monitor: {tell_left_out(len(rules), 'rule', reviewed)}",
+            f"there is nothing to monitor: {describe_left_out(len(rules), 'rule', reviewed)}",
             hint="'thence review RUN --list' prints the reviews",
         )
     every = parse_duration(window_like(run))
@@ -122,7 +122,7 @@ def set_up(run: Run, system: System, *, reference: bool = False, reviewed: Revie
         anchor = (as_utc(origin) - datetime(1970, 1, 1, tzinfo=UTC)) // MICROSECOND
     frames.bind(history.nothing(anchor or 0), anchor or 0)
     aggregates = tuple(readings.aggregates[sensor.id] for sensor in readings.sensors)
-    told = [tell_left_out(len(out.rules), "rule", reviewed)] if out.rules else []
+    told = [describe_left_out(len(out.rules), "rule", reviewed)] if out.rules else []
     notes = (*told, *(() if reference else _without_bins(frames)))
     return MonitorParts(
         rules, roster, frames, history, aggregates, every, anchor, config.windows.empty == "keep", notes

@@ -74,9 +74,9 @@ def describe_alike(rules: Sequence[Rule], confidence: npt.NDArray[np.float64]) -
         ['both in its highest fifth (confidence 0.950); both in its middle fifth (0.850)']
     """
     first, *others = rules
-    told = set(first.antecedent)
+    stated = set(first.antecedent)
     alike = [_same_quantities(first, rule) for rule in others]
-    differing = [item for rule in compress(others, alike) for item in rule.antecedent if item not in told]
+    differing = [item for rule in compress(others, alike) for item in rule.antecedent if item not in stated]
     changed = {item.feature for item in differing}
     short: list[str] = []
     long: list[str] = []
@@ -84,7 +84,7 @@ def describe_alike(rules: Sequence[Rule], confidence: npt.NDArray[np.float64]) -
         if same:
             # Of several quantities that differ each is named, a single one once.
             named = len(first.antecedent) > 1 and (len(changed) > 1 or not short)
-            text = _values([item for item in rule.antecedent if item not in told], first, rule, named=named)
+            text = _values([item for item in rule.antecedent if item not in stated], first, rule, named=named)
             short.append(f"{text} ({'' if short else 'confidence '}{format_measure(value)})")
         else:
             sentence = rule.english

@@ -49,7 +49,7 @@ __all__ = ["ENOUGH_ROWS", "Ending", "Rule", "RuleSet"]
 Indices = npt.NDArray[np.int32]
 
 ENOUGH_ROWS = 10
-"""Number of rows in which a lifted rule must apply in a place for its confidence there to be told."""
+"""Number of rows in which a lifted rule must apply in a place for its confidence there to be shown."""
 
 SUMMARY_MEASURES = {
     "mean_support": "support",
@@ -223,10 +223,10 @@ class RuleSet:
         extras: Further columns, such as the probability that an autoencoder gave or the supports of lifted rules.
         facts: What is known of the table that the rules were counted on.
         notes: What the miner and later steps have to say about the result.
-        coverage_of: Computes the share of rows covered by some rules, while the table is at hand.
+        coverage_of: Computes the share of rows covered by some rules, while the table is in memory.
         ending: How the search ended.
         ordered: Whether the rules are in an order that ``top`` keeps.
-        grouped: Whether rules about the same quantities are told together, as in a digest.
+        grouped: Whether rules about the same quantities are shown together, as in a digest.
 
     Raises:
         ValueError: If a column has another number of entries than there are rules, or a position is not in ``items`` or
@@ -269,8 +269,8 @@ class RuleSet:
         for name, column in {**columns, **self.extras}.items():
             size = np.shape(column)[:1] if name in self.extras or name == "pattern_of" else (len(column),)
             if size != (len(self),):
-                told = f"{size[0]:,} entries" if size else "a single value"
-                raise ValueError(f"the column '{name}' has {told} for {len(self):,} rules")
+                stated = f"{size[0]:,} entries" if size else "a single value"
+                raise ValueError(f"the column '{name}' has {stated} for {len(self):,} rules")
         _require_positions("antecedents", self.antecedents, -1, len(self.items))
         _require_positions("consequents", self.consequents, 0, len(self.items))
         if self.pattern_of is not None:
@@ -604,10 +604,10 @@ class RuleSet:
 
     @property
     def data_coverage(self) -> float | None:
-        """The share of rows in which at least one antecedent holds; ``None`` if the table is not at hand."""
+        """The share of rows in which at least one antecedent holds; ``None`` if the table is not in memory."""
         if "data_coverage" in self.facts:
-            told = self.facts["data_coverage"]
-            return None if told is None else float(told)
+            stated = self.facts["data_coverage"]
+            return None if stated is None else float(stated)
         if len(self) == 0:
             return 0.0
         return self.coverage_of(self) if self.coverage_of is not None else None
@@ -785,16 +785,16 @@ class RuleSet:
             share = int(one.counts.n_both[0]) / int(one.counts.n_consequent[0])
             back = f", vice versa {format_measure(share)}"
         spread = named = ""
-        told = False
+        stated = False
         if "support_time" in one.extras:
             times, places = (float(one.extras[name][0]) for name in ("support_time", "support_embeddings"))
             named = str(one.extras["where"][0]) if "where" in one.extras else ""
-            told = self.rule(number).place.endswith(f" ({named})")  # the sentence begins with it
-            named = f": {named}" if named not in ("", "nan") and not told else ""
+            stated = self.rule(number).place.endswith(f" ({named})")  # the sentence begins with it
+            named = f": {named}" if named not in ("", "nan") and not stated else ""
             spread = f" ({spread_text(times, places)}{named})"
         kept = one.places_text(0)
         # A few places that are named already need not be counted again.
-        kept = f"; {kept}" if kept and not ((named or told) and kept.startswith("holds in all")) else ""
+        kept = f"; {kept}" if kept and not ((named or stated) and kept.startswith("holds in all")) else ""
         return (
             f"confidence {value['confidence']}{back} ({value['consequent_support']} overall), "
             f"support {value['support']}{spread}, Zhang {value['zhang']}{kept}"
@@ -802,7 +802,7 @@ class RuleSet:
 
     @property
     def entries(self) -> list[list[int]]:
-        """The positions of rules that are told together: of a digest, rules about the same quantities; else each alone.
+        """The positions of rules shown together: of a digest, rules about the same quantities; else each alone.
 
         Examples:
             >>> import thence as th
@@ -815,15 +815,15 @@ class RuleSet:
     def likewise(self, entry: Sequence[int]) -> list[str]:
         """Return what the further rules of an entry say, each with its confidence, in as few lines as possible.
 
-        A rule that differs from the first one in its values only is told by these.
+        A rule that differs from the first one in its values only is shown by these.
 
         Args:
-            entry: The positions of rules that are told together, one of ``entries``.
+            entry: The positions of rules that are shown together, one of ``entries``.
         """
         return describe_alike([self.rule(r) for r in entry], self.take(np.array(entry)).measure("confidence"))
 
     def lines(self, limit: int | None = None) -> list[str]:
-        """Return numbered sentences with the main measures; rules of a digest that are told together follow each other.
+        """Return numbered sentences with the main measures; rules of a digest that belong together follow each other.
 
         Args:
             limit: At most this many rules; all by default.
@@ -856,7 +856,7 @@ class RuleSet:
 
         Args:
             kind: ``"scatter"`` for support and confidence of each rule, coloured by Zhang's metric; ``"coverage"`` for
-                the share of rows that the first rules cover together, while the table is at hand; ``"matrix"`` for the
+                the share of rows that the first rules cover, while the table is in memory; ``"matrix"`` for the
                 number of rules from each quantity to each other.
 
         Raises:
