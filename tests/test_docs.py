@@ -11,16 +11,30 @@ import re
 import shlex
 import sys
 import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 
 import thence as th
+from tests.helpers.commands import thence
 from tests.helpers.distributions import add_distribution
+from tests.statements.laws.plants import system_of
+from thence._base.display.rules import format_measure
+from thence.checks.detect.law_checks import LawChecks
+from thence.checks.monitor.alerts import Alert
+from thence.checks.monitor.outlets import open_outlet
 from thence.cli.app import app
+from thence.data.readings.windows import window
 from thence.search.base import make_miner
+from thence.show.reports.cards import Cards
+from thence.show.reports.material import material_of
+from thence.show.reports.rows import measure_columns, rule_rows
+from thence.statements.laws.law import Law, Laws
 from tools.page_blocks import ROOT, blocks_of, read_outputs, write_outputs
 from tools.page_runner import FILES, check_output, run_page
 
@@ -92,30 +106,82 @@ def test_commands_within_sentences_exist(page: str) -> None:
         assert {word for word in words if word.startswith("--")} <= known, f"{page}: {line}"
 
 
-def test_the_recipes_for_parts_work(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The recipes of CONTRIBUTING.md as an installed package, each part used through the public interface."""
-    import numpy as np
-
+@pytest.fixture
+def my_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The recipes of CONTRIBUTING.md as an installed package."""
     blocks = blocks_of("CONTRIBUTING.md")
     code = "\n".join(block.text for block in blocks if block.language == "python")
     (points,) = (tomllib.loads(block.text)["project"]["entry-points"] for block in blocks if block.language == "toml")
     (folder / "installed").mkdir()
     add_distribution(folder / "installed", "my_parts", code, points)
     monkeypatch.syspath_prepend(str(folder / "installed"))
+    yield
+    sys.modules.pop("my_parts", None)
+
+
+@pytest.mark.usefixtures("my_parts")
+def test_the_recipes_for_parts_work(folder: Path) -> None:
+    """Each part is used through the public interface."""
     times = np.arange("2024-01-01", "2024-01-02", dtype="datetime64[h]").astype("datetime64[us]")
     np.savez(folder / "plant.npz", time=times, a=np.arange(24.0), b=np.arange(24.0) ** 2, c=np.ones(24))
     (folder / "rooms.names").write_text("kitchen hall")
-    try:
-        readings = th.read_sensors("plant.npz")
-        assert readings.ids == ("a", "b", "c")
-        assert len(th.read_graph("rooms.names").nodes) == 2
-        table = th.transactions(readings, windows="1h", enrich="first-two", method="halves")
-        assert (table.n_features, table.n_items) == (2, 4)
-        rules = make_miner("pairs").mine(table)
-        assert len(rules) == 2
-        assert th.write_rules(rules, "rules.count", unit="found").read_text() == "2 found"
-    finally:
-        sys.modules.pop("my_parts", None)
+    readings = th.read_sensors("plant.npz")
+    assert readings.ids == ("a", "b", "c")
+    assert len(th.read_graph("rooms.names").nodes) == 2
+    table = th.transactions(readings, windows="1h", enrich="first-two", method="halves")
+    assert (table.n_features, table.n_items) == (2, 4)
+    rules = make_miner("pairs").mine(table)
+    assert len(rules) == 2
+    assert th.write_rules(rules, "rules.count", unit="found").read_text() == "2 found"
+
+
+@pytest.mark.usefixtures("my_parts")
+def test_a_measure_of_a_recipe_is_in_tables_and_orders_rules() -> None:
+    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", laws=False)
+    values = run.rules.measure("confidence") - run.rules.measure("consequent_support")
+    assert run.rules.to_polars()["added_value"].to_list() == values.tolist()
+    assert f", added value {format_measure(float(values[0]))}" in str(run.rules)
+    assert "<th" in run.rules._repr_html_() and ">added value<" in run.rules._repr_html_()
+    assert "| added value |" in th.write_rules(run.rules, "rules.md").read_text(encoding="utf-8")
+    assert len(run.rules.filter(min_added_value=float(np.median(values)))) < len(run.rules)
+    assert rule_rows(run.rules, [0])[0]["measures"]["added_value"] == pytest.approx(values[0], abs=1e-6)
+    assert measure_columns()[-1]["help"] == "How much more often the consequent holds where the antecedent does."
+    for name in ("rules.json", "rules.parquet"):
+        assert list(th.read_rules(th.write_rules(run.rules, name))) == list(run.rules)
+    run.save("run")
+    shown = thence("show", "run", "--by", "added_value", "--top", "1")
+    assert shown.exit_code == 0
+    assert f"added value {format_measure(float(values.max()))}" in " ".join(shown.output.split())
+
+
+@pytest.mark.usefixtures("my_parts")
+def test_a_form_of_laws_of_a_recipe_is_found_counted_worded_checked_and_drawn() -> None:
+    rng = np.random.default_rng(0)
+    on = rng.uniform(size=(4, 300)) < 0.5
+    series = {f"heating_R{k}": np.where(on[k], rng.uniform(1, 5, 300), 0.0) for k in range(4)}
+    series |= {f"cooling_R{k}": np.where(on[k], 0.0, rng.uniform(1, 5, 300)) for k in range(4)}
+    system = system_of({f"R{k}": ("Room", {}) for k in range(4)}, [], series)
+    run = th.mine(system, windows="30m", progress="off")
+    assert run.laws is not None
+    (at,) = (number for number, law in enumerate(run.laws) if law.form == "exclusive")
+    law = run.laws[at]
+    assert (law.rows, law.held, law.places_held) == (1200, 1200, 4)
+    assert law.statement == "for every Room: its cooling and its heating are never both above 0"
+    assert Law.from_dict(law.to_dict()) == law
+    card = Cards(material_of(run)).card("law", at)
+    assert card is not None and card["columns"] == {"Rows": "1,200 of 1,200"}
+    assert {trace["kind"] for trace in card["traces"]} == {"cooling", "heating"}
+    readings = window(system.sensors, every="30m")
+    broken = LawChecks(Laws((replace(law, right=law.left),))).broken_at(readings, system, int(np.argmin(on[0])))
+    assert broken and broken[0].change == "one of its readings at 0"
+
+
+@pytest.mark.usefixtures("my_parts")
+def test_an_outlet_of_a_recipe_receives_alerts(folder: Path) -> None:
+    outlet = open_outlet("append://alerts.txt", print)
+    outlet.send([Alert(1, "silent", "2024-01-02T00:00:00Z", "Rule 3 did not apply.")])
+    outlet.close()
+    assert (folder / "alerts.txt").read_text() == "Rule 3 did not apply.\n"
 
 
 def anchors(path: Path) -> set[str]:

@@ -53,6 +53,7 @@ export interface Card {
   nodes: string[];
   edges: string[][];
   switches?: number[];
+  columns?: Record<string, string>;
 }
 
 export interface ControlRow {
@@ -203,6 +204,13 @@ export interface MatrixCell {
   confidence: number | null;
 }
 
+export interface MeasureColumn {
+  name: string;
+  label: string;
+  help: string;
+  percent: boolean;
+}
+
 export interface Mining {
   enrichment: string;
   windows: string;
@@ -245,6 +253,7 @@ export interface Report {
   drawing: Drawing | null;
   mining: Mining;
   facts: Fact[];
+  measures: MeasureColumn[];
   rules: RuleRow[];
   rules_left_out: number;
   known: KnownRow[];
@@ -279,11 +288,7 @@ export interface RuleRow {
   quantities_if: string[];
   quantity_then: string;
   kinds: string[];
-  support: number | null;
-  confidence: number | null;
-  lift: number | null;
-  zhang: number | null;
-  coverage: number | null;
+  measures: Record<string, number | null>;
   n: number;
   n_antecedent: number;
   n_consequent: number;
@@ -464,6 +469,7 @@ export interface RunEntry {
 
 export interface Runs {
   version: string;
+  measures: MeasureColumn[];
   runs: RunEntry[];
   monitors: Monitor[];
 }

@@ -71,10 +71,10 @@ test("plurals and sentences", () => {
   assert.equal(format.words("supply_air_temperature"), "supply air temperature");
 });
 
-const rule = (id, more) => ({ id, sentence: `rule ${id}`, formal: "", place: "", places: "", likewise: [], kinds: ["flow"], shown_with: null, quantities_if: ["flow"], quantity_then: "pressure", support: 0.1, confidence: 0.9, lift: 2, zhang: 0.5, ...more });
+const rule = (id, more) => ({ id, sentence: `rule ${id}`, formal: "", place: "", places: "", likewise: [], kinds: ["flow"], shown_with: null, quantities_if: ["flow"], quantity_then: "pressure", ...more, measures: { support: 0.1, confidence: 0.9, lift: 2, zhang: 0.5, ...more?.measures } });
 
 test("rules without a value come last in both orders, and the order of the run stays among equals", () => {
-  const all = [rule(0, { lift: null }), rule(1, { lift: 1 }), rule(2, { lift: 3 }), rule(3, { lift: 1 })];
+  const all = [rule(0, { measures: { lift: null } }), rule(1, { measures: { lift: 1 } }), rule(2, { measures: { lift: 3 } }), rule(3, { measures: { lift: 1 } })];
   const order = (sort) => rules.sorted(all, sort).map((one) => one.id);
   assert.deepEqual(order({ by: "lift", descending: true }), [2, 1, 3, 0]);
   assert.deepEqual(order({ by: "lift", descending: false }), [1, 3, 2, 0]);
@@ -82,7 +82,7 @@ test("rules without a value come last in both orders, and the order of the run s
 });
 
 test("filters agree with each other", () => {
-  const all = [rule(0, {}), rule(1, { shown_with: 0 }), rule(2, { kinds: ["flow", "level"], confidence: null }), rule(3, { sentence: "about Junction 7" })];
+  const all = [rule(0, {}), rule(1, { shown_with: 0 }), rule(2, { kinds: ["flow", "level"], measures: { confidence: null } }), rule(3, { sentence: "about Junction 7" })];
   const found = (part, having = [0, 1, 2, 3]) => rules.filtered(all, { ...rules.NO_FILTER, ...part }, new Set(having)).map((one) => one.id);
   assert.deepEqual(found({}), [0, 2, 3]);
   assert.deepEqual(found({ families: true }), [0, 1, 2, 3]);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
+from thence.show.reports.rows import measure_columns
 from thence.show.reports.schema import (
     Card,
     Drawing,
@@ -136,11 +137,12 @@ def _rule(number: int) -> RuleRow:
         "quantities_if": [source],
         "quantity_then": target,
         "kinds": sorted({source, target}),
-        "support": both / n,
-        "confidence": confidence,
-        "lift": confidence / (consequent / n),
-        "zhang": min(1.0, (number % 20) / 19),
-        "coverage": antecedent / n,
+        "measures": {
+            "support": both / n,
+            "confidence": confidence,
+            "lift": confidence / (consequent / n),
+            "zhang": min(1.0, (number % 20) / 19),
+        },
         "n": n,
         "n_antecedent": antecedent,
         "n_consequent": consequent,
@@ -222,7 +224,7 @@ def sample_report(*, rules: int = 120) -> Report:
             at, {"source": at[0], "target": at[1], "rules": 0, "best": row["id"], "confidence": 0.0}
         )
         cell["rules"] += 1
-        cell["confidence"] = max(cell["confidence"], row["confidence"] or 0.0)
+        cell["confidence"] = max(cell["confidence"], row["measures"]["confidence"] or 0.0)
     report: dict[str, Any] = {
         "format": 1,
         "title": f"Waterworks <North> & {HOSTILE[5]}",
@@ -332,6 +334,7 @@ def sample_report(*, rules: int = 120) -> Report:
                 "card": None,
             },
         ],
+        "measures": measure_columns(),
         "rules": rows,
         "rules_left_out": 40,
         "known": [
@@ -408,8 +411,10 @@ def sample_report(*, rules: int = 120) -> Report:
                         "id": row["id"],
                         "sentence": row["sentence"],
                         "verdict": "violated" if row["id"] % 3 == 0 else "holds",
-                        "before": row["confidence"],
-                        "after": None if row["id"] == 5 else (row["confidence"] or 0) * (0.5 + (row["id"] % 6) / 10),
+                        "before": row["measures"]["confidence"],
+                        "after": None
+                        if row["id"] == 5
+                        else (row["measures"]["confidence"] or 0) * (0.5 + (row["id"] % 6) / 10),
                         "rows": 200,
                         "violated": row["id"],
                     }
@@ -472,6 +477,7 @@ def empty_report() -> Report:
             "notes": [],
         },
         "facts": [],
+        "measures": measure_columns(),
         "rules": [],
         "rules_left_out": 0,
         "known": [],

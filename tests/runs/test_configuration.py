@@ -176,7 +176,7 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         ("[refine]\nmin_confidence = 3", "line 2, [refine]", "'min_confidence' must lie between 0 and 1, got 3"),
         ("[refine]\nsignificance = 2", "line 2, [refine]", "'significance' must lie between 0 and 1, got 2"),
         ("[refine.min]\nlft = 1", "line 2, [refine.min]", "unknown measure 'lft' (did you mean 'lift'?)"),
-        ("[refine.null]\ndraws = 0", "line 2, [refine.null]", "draws must be at least 1, got 0"),
+        ("[refine.null]\ndraws = 0", "line 2, [refine.null]", "draws must be an integer >= 1, got 0"),
         ("[refine.null]\ndraws = 'x'", "line 2, [refine.null]", "'draws' must be an integer, got 'x'"),
         ("[enrich]\nhops = -1", "line 2, [enrich]", "'hops' must be at least 0, got -1"),
         ("[enrich]\npatterns = '(x:Pip'", "line 2, [enrich]", "(x:Pip"),

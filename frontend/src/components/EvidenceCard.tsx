@@ -1,4 +1,5 @@
 // The evidence for a rule, a law or a control: its series at one place, its history, its places, its part of the graph.
+import { Fragment } from "preact";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Figure } from "../charts/Figure";
@@ -39,6 +40,16 @@ export function EvidenceCard({ card, drawing, printing = false, level = 4, actio
   return (
     <div class={`card${aside ? " with-aside" : ""}`}>
       <div class="card-main">
+        {card.columns && (
+          <dl class="pairs">
+            {Object.entries(card.columns).map(([heading, text]) => (
+              <Fragment key={heading}>
+                <dt>{heading}</dt>
+                <dd dir="auto">{text}</dd>
+              </Fragment>
+            ))}
+          </dl>
+        )}
         {card.traces.length > 0 && (
           <Figure
             level={level}

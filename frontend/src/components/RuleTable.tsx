@@ -1,18 +1,11 @@
 // A table of rules: the sentence first, measures on the right; columns sort, rows unfold.
 import type { ComponentChildren } from "preact";
 import { Fragment } from "preact";
-import { fixed, number, percent, plural, sentence, whole } from "../format";
+import { useContext } from "preact/hooks";
+import { percent, plural, sentence, whole } from "../format";
 import type { RuleRow } from "../types";
 import { ReviewBadge } from "./ReviewBadge";
-import { countsText, MEASURES, type Measure, type Sort } from "./rules";
-
-/** A measure as text. */
-export function measureText(rule: RuleRow, measure: Measure): string {
-  if (measure === "confidence") return percent(rule.confidence);
-  if (measure === "support") return percent(rule.support);
-  if (measure === "lift") return rule.lift !== null && rule.lift >= 100 ? number(rule.lift, 3) : fixed(rule.lift);
-  return fixed(rule.zhang);
-}
+import { countsText, measureOf, MeasuresContext, measureText, type Sort } from "./rules";
 
 interface RuleTableProps {
   rules: RuleRow[];
@@ -25,13 +18,14 @@ interface RuleTableProps {
 }
 
 export function RuleTable({ rules, sort, onSort, open, onOpen, onHover, detail }: RuleTableProps) {
+  const measures = useContext(MeasuresContext);
   return (
     <table class="table rule-table">
       <caption class="sr-only">Rules; columns can be sorted, rows unfold</caption>
       <thead>
         <tr>
           <th scope="col">Rule</th>
-          {MEASURES.map(({ name, label, help }) => {
+          {measures.map(({ name, label, help }) => {
             const active = sort?.by === name;
             const next: Sort | null = !active ? { by: name, descending: true } : sort.descending ? { by: name, descending: false } : null;
             return (
@@ -40,7 +34,7 @@ export function RuleTable({ rules, sort, onSort, open, onOpen, onHover, detail }
                   <span class="arrow" aria-hidden="true">
                     {active ? (sort.descending ? "↓" : "↑") : ""}
                   </span>
-                  {label}
+                  {sentence(label)}
                 </button>
               </th>
             );
@@ -62,15 +56,15 @@ export function RuleTable({ rules, sort, onSort, open, onOpen, onHover, detail }
                   </button>
                   <ReviewBadge review={rule.review} />
                 </td>
-                {MEASURES.map(({ name }) => (
-                  <td key={name} class={`num measure ${name}`}>
-                    {measureText(rule, name)}
+                {measures.map((column) => (
+                  <td key={column.name} class={`num measure ${column.name}`}>
+                    {measureText(rule, column)}
                   </td>
                 ))}
               </tr>
               {shown && (
                 <tr class="detail">
-                  <td colSpan={1 + MEASURES.length}>{detail(rule)}</td>
+                  <td colSpan={1 + measures.length}>{detail(rule)}</td>
                 </tr>
               )}
             </Fragment>
@@ -83,6 +77,8 @@ export function RuleTable({ rules, sort, onSort, open, onOpen, onHover, detail }
 
 /** What a row unfolds to, apart from the evidence. */
 export function RuleDetail({ rule, children }: { rule: RuleRow; children?: ComponentChildren }) {
+  const measures = useContext(MeasuresContext);
+  const confidence = measureOf(rule, "confidence");
   const base = rule.n > 0 ? rule.n_consequent / rule.n : null;
   return (
     <div class="rule-detail">
@@ -94,16 +90,16 @@ export function RuleDetail({ rule, children }: { rule: RuleRow; children?: Compo
         <dt>Counts</dt>
         <dd>
           {countsText(rule)}
-          {base !== null && rule.confidence !== null && (
+          {base !== null && confidence !== null && (
             <div class="against">
               <Bar share={base} label="in all rows" colour="var(--faint)" />
-              <Bar share={rule.confidence} label="with the condition" colour="var(--held)" />
+              <Bar share={confidence} label="with the condition" colour="var(--held)" />
             </div>
           )}
         </dd>
         <dt class="narrow">Measures</dt>
         <dd class="narrow">
-          {MEASURES.map(({ name, label }) => `${label} ${measureText(rule, name)}`).join(" · ")}
+          {measures.map((column) => `${sentence(column.label)} ${measureText(rule, column)}`).join(" · ")}
         </dd>
         {rule.places && (
           <>

@@ -1,18 +1,26 @@
 // Rules narrowed down and put in order: plain functions.
 import { inRegion, type Region } from "../charts/Scatter";
-import { plural, percent, whole } from "../format";
-import type { RuleRow } from "../types";
+import { createContext } from "preact";
+import { fixed, number, plural, percent, whole } from "../format";
+import type { MeasureColumn, RuleRow } from "../types";
 
-export type Measure = "support" | "confidence" | "lift" | "zhang";
-export const MEASURES: { name: Measure; label: string; help: string }[] = [
-  { name: "support", label: "Support", help: "The share of all rows in which condition and conclusion are true" },
-  { name: "confidence", label: "Confidence", help: "The share of the rows with the condition in which the conclusion is true" },
-  { name: "lift", label: "Lift", help: "Confidence divided by how often the conclusion is true anyway" },
-  { name: "zhang", label: "Zhang", help: "Strength of the association, from −1 to 1; 0 is none" },
-];
+/** The measures that the page shows. */
+export const MeasuresContext = createContext<readonly MeasureColumn[]>([]);
+
+/** A measure of a rule; null for none. */
+export function measureOf(rule: RuleRow, name: string): number | null {
+  return rule.measures[name] ?? null;
+}
+
+/** A measure as text. */
+export function measureText(rule: RuleRow, { name, percent: share }: MeasureColumn, digits?: number): string {
+  const value = measureOf(rule, name);
+  if (share) return percent(value, digits);
+  return value !== null && value >= 100 ? number(value, 3) : fixed(value, digits);
+}
 
 export interface Sort {
-  by: Measure;
+  by: string;
   descending: boolean;
 }
 
@@ -43,10 +51,10 @@ export function filtered(rules: readonly RuleRow[], filter: Filter, having: Read
   return rules.filter((rule) => {
     if (filter.chosen !== null) return rule.id === filter.chosen;
     if (!filter.families && rule.shown_with !== null && filter.cell === null) return false;
-    if (!atLeast(rule.confidence, filter.confidence) || !atLeast(rule.support, filter.support) || !atLeast(rule.lift, filter.lift)) return false;
+    if ((["confidence", "support", "lift"] as const).some((name) => !atLeast(measureOf(rule, name), filter[name]))) return false;
     if (!filter.kinds.every((kind) => rule.kinds.includes(kind))) return false;
     if (filter.cell !== null && !(rule.quantities_if.includes(filter.cell[0]) && rule.quantity_then === filter.cell[1])) return false;
-    return inRegion(rule.support, rule.confidence, filter.region) && having.has(rule.id);
+    return inRegion(measureOf(rule, "support"), measureOf(rule, "confidence"), filter.region) && having.has(rule.id);
   });
 }
 
@@ -55,7 +63,7 @@ export function sorted(rules: readonly RuleRow[], sort: Sort | null): RuleRow[] 
   if (sort === null) return [...rules];
   const sign = sort.descending ? -1 : 1;
   return [...rules].sort((a, b) => {
-    const [x, y] = [a[sort.by], b[sort.by]];
+    const [x, y] = [measureOf(a, sort.by), measureOf(b, sort.by)];
     if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
     return sign * (x - y);
   });

@@ -1,6 +1,7 @@
 // The explorer: filters, a list and what is open, side by side; on a narrow screen one at a time.
 import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { MeasuresContext } from "../components/rules";
 import { ThemeToggle } from "../components/ThemeToggle";
 import { moment, plural, whole } from "../format";
 import type { Alert, Card, Comparison, Drawing, NodeDetail, Outline, Places, Review, RulePage, RuleRow, RunEntry, Runs } from "../types";
@@ -87,7 +88,11 @@ export function App(): JSX.Element {
         </Nothing>
       </main>
     );
-  return <Explorer runs={runs} refresh={refresh} />;
+  return (
+    <MeasuresContext.Provider value={runs.measures}>
+      <Explorer runs={runs} refresh={refresh} />
+    </MeasuresContext.Provider>
+  );
 }
 
 function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) => Promise<void> }): JSX.Element {

@@ -5,6 +5,7 @@ import type { Change, Comparison, RuleRow, RunEntry } from "../types";
 import type { Answer } from "./answers";
 import { List } from "./List";
 import { Nothing, ProblemNote, Waiting } from "./notes";
+import { measureOf } from "../components/rules";
 import { RuleText } from "./RuleItem";
 
 export type Part = "gained" | "lost" | "changed";
@@ -107,8 +108,8 @@ export function CompareList({ comparison, part, current, chosen, onOpen }: ListP
         {(change) => (
           <RuleText rule={change.other}>
             <span class="measures steps">
-              <Step name="confidence" before={change.rule.confidence} after={change.other.confidence} />
-              <Step name="support" before={change.rule.support} after={change.other.support} />
+              <Step name="confidence" before={measureOf(change.rule, "confidence")} after={measureOf(change.other, "confidence")} />
+              <Step name="support" before={measureOf(change.rule, "support")} after={measureOf(change.other, "support")} />
             </span>
           </RuleText>
         )}

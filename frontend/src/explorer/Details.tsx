@@ -1,6 +1,8 @@
 // A rule, law or control in full: its exact text, counts and measures, and what else is shown with it.
 import type { ComponentChildren, JSX } from "preact";
-import { fixed, percent, plural, whole } from "../format";
+import { useContext } from "preact/hooks";
+import { MeasuresContext, measureText } from "../components/rules";
+import { percent, plural, whole } from "../format";
 import type { ControlRow, LawRow, RuleRow } from "../types";
 import { sentence } from "./words";
 
@@ -30,16 +32,18 @@ function Texts({ title, texts }: { title: string; texts: readonly string[] }): J
 }
 
 export function RuleDetails({ rule, onRule }: { rule: RuleRow; onRule: (id: number) => void }): JSX.Element {
+  const measures = useContext(MeasuresContext);
   return (
     <div class="details">
       <section>
         <h3>Measures</h3>
         <dl class="facts">
-          <Row name="Confidence">{percent(rule.confidence, 2)}</Row>
-          <Row name="Support">{percent(rule.support, 2)}</Row>
-          <Row name="Coverage">{percent(rule.coverage, 2)}</Row>
-          <Row name="Lift">{fixed(rule.lift, 3)}</Row>
-          <Row name="Zhang's metric">{fixed(rule.zhang, 3)}</Row>
+          {measures.map((column) => (
+            <Row key={column.name} name={sentence(column.label)}>
+              {measureText(rule, column, column.percent ? 2 : 3)}
+            </Row>
+          ))}
+          <Row name="Coverage">{percent(rule.n > 0 ? rule.n_antecedent / rule.n : null, 2)}</Row>
         </dl>
       </section>
       <section>

@@ -1,7 +1,9 @@
 // One rule of a list: its sentence, how sure it is, and what people said of it.
 import type { ComponentChildren, JSX } from "preact";
+import { useContext } from "preact/hooks";
 import { ReviewBadge } from "../components/ReviewBadge";
-import { fixed, percent } from "../format";
+import { measureOf, MeasuresContext, measureText } from "../components/rules";
+import { percent } from "../format";
 import type { RuleRow } from "../types";
 import { sentence } from "./words";
 
@@ -20,6 +22,7 @@ export function ShareBar({ share, name }: { share: number | null; name: string }
 }
 
 export function RuleText({ rule, children }: { rule: RuleRow; children?: ComponentChildren }): JSX.Element {
+  const measures = useContext(MeasuresContext);
   const more = rule.likewise.length + rule.also.length;
   return (
     <>
@@ -28,16 +31,14 @@ export function RuleText({ rule, children }: { rule: RuleRow; children?: Compone
       </span>
       {children}
       <span class="measures">
-        <ShareBar share={rule.confidence} name="confidence" />
-        <span>
-          support <span class="num">{percent(rule.support)}</span>
-        </span>
-        <span class="lift">
-          lift <span class="num">{fixed(rule.lift, 2)}</span>
-        </span>
-        <span>
-          Zhang <span class="num">{fixed(rule.zhang, 2)}</span>
-        </span>
+        <ShareBar share={measureOf(rule, "confidence")} name="confidence" />
+        {measures
+          .filter(({ name }) => name !== "confidence")
+          .map((column) => (
+            <span key={column.name} class={column.name}>
+              {column.label} <span class="num">{measureText(rule, column)}</span>
+            </span>
+          ))}
         {more > 0 && <span>+ {more} alike</span>}
         <ReviewBadge review={rule.review} />
       </span>

@@ -1,5 +1,7 @@
 // The rules of the present filter, page by page.
 import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
+import { MeasuresContext } from "../components/rules";
 import { plural, whole } from "../format";
 import type { RulePage } from "../types";
 import type { Answer } from "./answers";
@@ -7,15 +9,9 @@ import { List } from "./List";
 import type { Place, Query } from "./location";
 import { Nothing, ProblemNote, Waiting } from "./notes";
 import { RuleText } from "./RuleItem";
+import { sentence } from "./words";
 
 export const perPage = 50;
-const orders: readonly [string, string][] = [
-  ["", "Order to read in"],
-  ["confidence", "Confidence"],
-  ["support", "Support"],
-  ["lift", "Lift"],
-  ["zhang", "Zhang's metric"],
-];
 
 interface Props {
   place: Place;
@@ -30,6 +26,7 @@ interface Props {
 
 export function Rules({ place, page, selected, onSelect, onSelectPage, onOpen, onPage, onQuery }: Props): JSX.Element {
   const { value, problem, waiting } = page;
+  const measures = useContext(MeasuresContext);
   const { query } = place;
   const current = value?.rules.findIndex((rule) => place.subject?.about === "rule" && rule.id === place.subject.id) ?? -1;
   const all = value !== null && value.rules.length > 0 && value.rules.every((rule) => selected.has(rule.id));
@@ -47,9 +44,10 @@ export function Rules({ place, page, selected, onSelect, onSelectPage, onOpen, o
             value={query.sort}
             onChange={(event) => onQuery({ ...query, sort: event.currentTarget.value, descending: true })}
           >
-            {orders.map(([value_, title]) => (
-              <option key={value_} value={value_}>
-                {title}
+            <option value="">Order to read in</option>
+            {measures.map(({ name, label }) => (
+              <option key={name} value={name}>
+                {sentence(label)}
               </option>
             ))}
           </select>

@@ -1,5 +1,6 @@
 // The page of a run.
 import { useCallback, useMemo, useState } from "preact/hooks";
+import { MeasuresContext } from "../components/rules";
 import { ThemeToggle } from "../components/ThemeToggle";
 import { every, moment, period, whole } from "../format";
 import { usePrinting } from "../hooks";
@@ -28,7 +29,9 @@ export function Page({ report }: { report: Report }) {
   const content = useMemo(() => <Content report={report} />, [report]);
   return (
     <SharedContext.Provider value={shared}>
-      <LitContext.Provider value={hinted.size > 0 ? hinted : lit}>{content}</LitContext.Provider>
+      <MeasuresContext.Provider value={report.measures}>
+        <LitContext.Provider value={hinted.size > 0 ? hinted : lit}>{content}</LitContext.Provider>
+      </MeasuresContext.Provider>
     </SharedContext.Provider>
   );
 }

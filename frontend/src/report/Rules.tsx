@@ -8,7 +8,7 @@ import { Scatter } from "../charts/Scatter";
 import { extent } from "../charts/scales";
 import { ShareChart } from "../charts/TimeCharts";
 import { RuleDetail, RuleTable, countText } from "../components/RuleTable";
-import { NO_FILTER, filtered, isFiltered, sorted, type Filter, type Sort } from "../components/rules";
+import { NO_FILTER, filtered, isFiltered, measureOf, sorted, type Filter, type Sort } from "../components/rules";
 import { number, percent, period, plural, whole, words } from "../format";
 import type { Coverage, RuleRow } from "../types";
 import { search } from "../components/search";
@@ -41,7 +41,7 @@ export function Rules() {
   const listed = useMemo(() => sorted(found, sort), [found, sort]);
   const lit = useMemo(() => (isFiltered(filter) ? new Set(found.map((rule) => rule.id)) : null), [found, filter]);
   const together = useMemo(() => rules.filter((rule) => rule.shown_with !== null).length, [rules]);
-  const points = useMemo(() => rules.map((rule) => ({ id: rule.id, x: rule.support, y: rule.confidence, colour: rule.zhang, title: rule.sentence })), [rules]);
+  const points = useMemo(() => rules.map((rule) => ({ id: rule.id, x: measureOf(rule, "support"), y: measureOf(rule, "confidence"), colour: measureOf(rule, "zhang"), title: rule.sentence })), [rules]);
   const toggle = (id: number) => {
     const next = new Set(open);
     if (!next.delete(id)) next.add(id);
@@ -72,7 +72,7 @@ export function Rules() {
           <Figure
             title="Support and confidence"
             note="One point for each rule. Click a point to see the rule; drag to choose a region."
-            data={{ columns: ["Rule", "Support", "Confidence", "Zhang"], rows: () => rules.map((rule) => [rule.sentence, number(rule.support, 3), number(rule.confidence, 3), number(rule.zhang, 2)]), numeric: [1, 2, 3] }}
+            data={{ columns: ["Rule", "Support", "Confidence", "Zhang"], rows: () => rules.map((rule) => [rule.sentence, number(measureOf(rule, "support"), 3), number(measureOf(rule, "confidence"), 3), number(measureOf(rule, "zhang"), 2)]), numeric: [1, 2, 3] }}
           >
             <Scatter points={points} lit={lit} chosen={filter.chosen} region={filter.region} onChoose={(chosen) => change({ chosen })} onRegion={(region) => change({ region, chosen: null })} />
           </Figure>

@@ -17,6 +17,8 @@ from thence.cli.options import Quiet, Reviewed, RunFolder
 from thence.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from thence.checks.detect.detector import Detector
     from thence.checks.monitor.engine import Monitor
     from thence.checks.monitor.outlets import Outlet
@@ -100,7 +102,7 @@ def monitor(
     alerts: Annotated[Path | None, _alerting("File for alerts, each exactly once.")] = None,
     alert_mqtt: Annotated[str | None, _alerting("Topic for alerts, at the broker of --mqtt or --alert-broker.")] = None,
     alert_broker: Annotated[str | None, _alerting("Broker for alerts, if not that of --mqtt.")] = None,
-    webhook: Annotated[str | None, _alerting("URL to post alerts to.")] = None,
+    alert_url: Annotated[list[str] | None, _alerting("URL to post alerts to; may be repeated.")] = None,
     health: Annotated[Path | None, _alerting("File for the health of all rules: .parquet, .csv or .json.")] = None,
     metrics_port: Annotated[int | None, _alerting("Port for metrics in the format of Prometheus.")] = None,
     metrics_host: Annotated[str, _alerting("Address for metrics.")] = "127.0.0.1",
@@ -146,7 +148,7 @@ def monitor(
         stop = _stop_on_signals(stack)
         _log_start(watch, log)
         store = None if state is None else stack.enter_context(Store(state.absolute()))
-        outlets = _open_outlets(alerts, alert_mqtt, _broker(alert_broker or mqtt, login), webhook, log)
+        outlets = _open_outlets(alerts, alert_mqtt, _broker(alert_broker or mqtt, login), alert_url or (), log)
         for outlet in outlets:
             stack.callback(outlet.close)
         service = Service(watch, outlets, store=store, save_every=save_every, health=health, say=log)
@@ -226,9 +228,9 @@ def _broker(text: str | None, login: dict[str, Any]) -> Broker | None:
 
 
 def _open_outlets(
-    path: Path | None, topic: str | None, broker: Broker | None, webhook: str | None, log: Any
+    path: Path | None, topic: str | None, broker: Broker | None, urls: Iterable[str], log: Any
 ) -> list[Outlet]:
-    from thence.checks.monitor.outlets import AlertFile, NetworkOutlet, StandardOutput, publish_to, send_to_webhook
+    from thence.checks.monitor.outlets import AlertFile, NetworkOutlet, StandardOutput, open_outlet, publish_to
 
     out: list[Outlet] = [StandardOutput()]
     if path is not None:
@@ -237,9 +239,7 @@ def _open_outlets(
         if broker is None:
             raise ConfigError("--alert-mqtt needs a broker", hint="pass --alert-broker HOST")
         out.append(NetworkOutlet(publish_to(broker, topic), name=f"the topic {topic}", say=log))
-    if webhook is not None:
-        out.append(NetworkOutlet(send_to_webhook(webhook), name="the webhook", say=log))
-    return out
+    return [*out, *(open_outlet(url, log) for url in urls)]
 
 
 def _serve(service: Service, port: int, host: str, log: Any) -> Any:

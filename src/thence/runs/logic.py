@@ -141,9 +141,8 @@ def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
         rules: The rules; a note says how many were left out.
         laws: The laws.
     """
-    stated = {
-        _quantities_of_law(law) for law in laws if law.form in ("equal", "proportional") and law.condition is None
-    }
+    exact = [law for law in laws if law.definition.is_equation or law.definition.has_factor]
+    stated = {_quantities_of_law(law) for law in exact if law.condition is None}
     at_rest = {_state_of_law(law) for law in laws} - {None}
     implied = np.array([_quantities_of_rule(rule) in stated or _state_of_rule(rule) in at_rest for rule in rules], bool)
     if not implied.any():
@@ -185,7 +184,8 @@ _State = tuple[str, str, str, str]
 def _state_of_law(law: Law) -> _State | None:
     """The class, the sensor and its state, and the quantity, of a law that something is 0 in a state."""
     condition = law.condition
-    if law.form != "equal" or law.right or len(law.left) != 1 or condition is None or condition.form != "state":
+    is_zero = law.definition.is_equation and not law.right and len(law.left) == 1
+    if not is_zero or condition is None or condition.form != "state":
         return None
     (term,) = law.terms
     return None if term.role else (_focus(law.pattern), condition.name, condition.value, term.name)

@@ -203,7 +203,7 @@ def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     """
     bounds: dict[str, Any] = {f"min_{name}": bound for name, bound in refine.min.items()}
     bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
-    known = {*MEASURES, *rules.extras, "antecedents"}
+    known: set[str] = {*MEASURES, *rules.extras, "antecedents"}
     absent = sorted({*([refine.by] if refine.by else ()), *refine.min, *refine.max} - known)
     for name in absent if len(rules) else ():
         if name not in EXTRA_COLUMNS:

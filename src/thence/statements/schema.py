@@ -12,6 +12,7 @@ from typing import Any
 
 from thence.errors import InputError, nearest
 from thence.statements.controls.control import Control
+from thence.statements.laws.forms import FORMS
 from thence.statements.laws.law import Law
 from thence.statements.ranges import Ranges
 from thence.statements.rules.ruleset import Rule
@@ -112,7 +113,7 @@ def json_schema() -> dict[str, Any]:
                 {"antecedent": _list(_ref("item")), "consequent": _ref("item"), "counts": _record({}, _HELD)},
                 {"pattern": _TEXT, "place": _TEXT, "both_ways": {"type": "boolean"}, "source": _TEXT},
             ),
-            "law": _statement("law", _LAW),
+            "law": _statement("law", {"form": {"enum": list(FORMS)}, **_LAW}),
             "control": _statement("control", _CONTROL),
             "range": _statement(
                 "range",
@@ -164,7 +165,6 @@ _FEATURE: dict[str, Any] = {
     "where": _list(_ref("item")),
 }
 _LAW: dict[str, Any] = {
-    "form": {"enum": ["equal", "proportional", "sign", "at_least", "at_most"]},
     "pattern": _TEXT,
     **dict.fromkeys(("left", "right"), _list(_ref("term"))),
     "band": _record({"absolute": _NUMBER, "relative": _NUMBER}),

@@ -98,7 +98,8 @@ def test_readings_of_other_sensors_are_counted(folder: Path, tmp_path: Path) -> 
         (["--file", "later.parquet", "--speed", "fast"], "--speed"),
         (["--file", "later.parquet", "--block", "45min"], "multiple of the windows"),
         (["--file", "later.parquet", "--false-alarm", "2"], "false_alarm"),
-        (["--file", "later.parquet", "--webhook", "example.org"], "http://"),
+        (["--file", "later.parquet", "--alert-url", "example.org"], "http://"),
+        (["--file", "later.parquet", "--alert-url", "ftp://example.org"], "unknown scheme of a URL for alerts 'ftp'"),
         (["--file", "later.parquet", "--alert-mqtt", "alerts"], "--alert-broker"),
         (["--file", "later.parquet", "--reference"], "--sensors"),
         (["--file", "later.parquet", "--health", "health.txt"], "health.txt"),
@@ -173,7 +174,7 @@ def receiver() -> Iterator[Receiver]:
 
 def test_a_webhook_gets_every_alert_although_it_fails_at_first(folder: Path, receiver: Receiver) -> None:
     url = f"http://127.0.0.1:{receiver.server.server_address[1]}/"
-    result = thence("monitor", folder / "run", "--file", folder / "later.parquet", "--webhook", url)
+    result = thence("monitor", folder / "run", "--file", folder / "later.parquet", "--alert-url", url)
     assert result.exit_code == 0, result.output
     assert receiver.got == alerts_of(result.stdout) and receiver.got
     assert "alerts do not arrive at the webhook" in result.stderr

@@ -40,6 +40,8 @@ def breaches(value: Any, kind: Any, place: str = "report") -> list[str]:
         return out + [
             x for name in value if name in hints for x in breaches(value[name], hints[name], f"{place}.{name}")
         ]
+    if origin is dict:
+        return [x for name, one in value.items() for x in breaches(one, get_args(kind)[1], f"{place}.{name}")]
     if origin is list:
         if not isinstance(value, list):
             return [f"{place}: not a list"]

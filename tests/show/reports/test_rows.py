@@ -39,7 +39,7 @@ def test_rows_say_what_rules_say(digest: Run) -> None:
     confidence = rules.measure("confidence")
     for at, row in enumerate(rows):
         assert row["n_both"] == int(rules.counts.n_both[at])
-        assert row["confidence"] == pytest.approx(confidence[at], abs=1e-6)
+        assert row["measures"]["confidence"] == pytest.approx(confidence[at], abs=1e-6)
         assert len(row["conditions"]) == len(rules.rule(at).antecedent)
         assert row["places"] == rules.places_text(at)
     json.dumps(rows, allow_nan=False)
@@ -69,7 +69,7 @@ def test_a_rule_that_never_applied_has_no_confidence() -> None:
     rule = Rule((Item.is_(Feature("a"), "x"),), Item.is_(Feature("b"), "y"))
     rules = RuleSet.from_rules([rule], Counts.from_matrix([[10, 0, 5, 0]]))
     (row,) = rule_rows(rules, [0])
-    assert row["confidence"] is row["lift"] is row["zhang"] is None
+    assert row["measures"] == {"support": 0.0, "confidence": None, "zhang": None, "lift": None}
     assert figures_of_rule(rules, 0) == "never applied"
 
 

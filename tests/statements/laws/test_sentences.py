@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from thence._base.display.percent import percent
+from thence.errors import ConfigError
 from thence.statements.laws.bands import Band
 from thence.statements.laws.law import Law, Laws, PlaceCounts
 from thence.statements.laws.terms import Condition, Term
@@ -120,3 +121,10 @@ def test_a_share_is_never_rounded_up() -> None:
 
 def test_no_law() -> None:
     assert str(Laws(())) == "no law was found" and Laws(()).exceptions().is_empty()
+
+
+def test_an_unknown_form_is_refused_with_the_known_ones() -> None:
+    """It was worded as "is never above"."""
+    known = "at_least, at_most, equal, proportional, sign"
+    with pytest.raises(ConfigError, match=rf"unknown form of law 'roughly' \(known: {known}\)"):
+        Law("roughly", "(a:Pipe)", ((1, Term("reading", "flow")),))

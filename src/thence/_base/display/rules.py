@@ -98,19 +98,20 @@ def _rules(rules: Any) -> Html:
         return Html("")
     entries = rules.entries[:SHOWN]
     shown = sum(map(len, entries))
-    names = ("confidence", "support", "zhang", "consequent_support")
+    shown_measures = rules.shown_measures
+    names = ("confidence", "consequent_support", *(measure.name for measure in shown_measures))
     columns = {name: rules.measure(name) for name in names}
-    rows = [
+    rows: list[tuple[Content, ...]] = [
         (
             str(number + 1),
             _sentence(rules, [number, *alike]),
             _confidence(rules, number, float(columns["confidence"][number]), columns["consequent_support"][number]),
-            format_measure(columns["support"][number]),
-            format_measure(columns["zhang"][number]),
+            *(format_measure(columns[measure.name][number]) for measure in shown_measures),
         )
         for number, *alike in entries
     ]
-    grid = table(["", "rule", "confidence", "support", "Zhang"], rows, numbers=(0, 2, 3, 4))
+    headings = ["", "rule", "confidence", *(measure.label for measure in shown_measures)]
+    grid = table(headings, rows, numbers=(0, *range(2, len(headings))))
     return join([grid, remark(f"… and {len(rules) - shown:,} more")]) if len(rules) > shown else grid
 
 

@@ -7,7 +7,9 @@ Nothing is imported before it is loaded.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
@@ -52,8 +54,8 @@ class Registry(Generic[T]):
         self.of = of
         self.error = error
 
-    def _plugins(self) -> dict[str, str]:
-        return {point.name: point.value for point in entry_points(group=self.group)}
+    def _plugins(self) -> Mapping[str, str]:
+        return _entry_points(self.group, tuple(sys.path))
 
     def names(self) -> tuple[str, ...]:
         """All names: those of the package first, then those of other packages."""
@@ -100,6 +102,12 @@ class Registry(Generic[T]):
         if not isinstance(found, self.of):
             raise self.error(f"must be a {self.of.__name__}, got a {type(found).__name__}", where=where)
         return found
+
+
+@lru_cache(maxsize=64)
+def _entry_points(group: str, path: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the entry points of a group that are found on a path, which is that of the interpreter."""
+    return {point.name: point.value for point in entry_points(group=group)}
 
 
 def _import(target: str) -> Any:

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, tell_change
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
-from thence.statements.laws.counting import carriers_of, check_rows, known_places, residuals, row_sizes
+from thence.statements.laws.counting import carriers_of, check_rows, known_places
+from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Law, Laws, PlaceCounts
 from thence.statements.laws.places import Places
 
@@ -132,11 +133,11 @@ class LawChecks:
     @staticmethod
     def _change(law: Law, place: Places, frames: npt.NDArray[np.int64], factors: npt.NDArray[np.float64] | None) -> str:
         """The distance to the band: the first quantity on the left side would have to change by it."""
-        if law.form == "sign":
-            return "the opposite direction of one of its readings"
-        gap = float(residuals(law, place, frames, factors)[0][0, 0])
-        size = row_sizes(law, place, frames, factors) if law.band.relative else np.zeros((1, 1))
-        missing = max(abs(gap) - float(np.ravel(law.band.allowed(size))[0]), 0.0)
+        if not law.definition.is_bounded:
+            return law.definition.remedy
+        rows = Rows(law, place, frames, factors)
+        gap = float(rows.residual[0, 0])
+        missing = max(abs(gap) - float(np.ravel(rows.allowed)[0]), 0.0)
         sign, term = law.left[0]
         what = f"the change of {term.name} per hour" if term.change else term.name
         return tell_change(what, -sign * missing if gap > 0 else sign * missing, term.unit)

@@ -1,4 +1,6 @@
-"""Where alerts go: standard output, a file, a topic of a broker, a webhook.
+"""Where alerts go: standard output, a file, a topic of a broker, a URL.
+
+What a URL means is chosen by its scheme; ``http`` and ``https`` are webhooks, others are those of installed packages.
 
 Standard output and files are written at once. The network may be slow or gone: alerts for it wait in a queue of their
 own, are tried again, and are saved with the state of the monitor, so that each arrives at least once.
@@ -17,11 +19,23 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
+from thence._base.settings.registry import Registry
 from thence.checks.monitor.alerts import Alert
 from thence.checks.monitor.sources.mqtt import Broker
 from thence.errors import ConfigError, RunError
 
-__all__ = ["AlertFile", "NetworkOutlet", "Outlet", "StandardOutput", "publish_to", "send_to_webhook"]
+__all__ = [
+    *("OUTLETS", "AlertFile", "NetworkOutlet", "Outlet", "StandardOutput"),
+    *("open_outlet", "open_webhook", "publish_to"),
+]
+
+OUTLETS: Registry[Any] = Registry(
+    "scheme of a URL for alerts",
+    dict.fromkeys(("http", "https"), "thence.checks.monitor.outlets:open_webhook"),
+    group="thence.outlets",
+    of=object,
+)
+"""Functions from a URL and ``say``, as ``NetworkOutlet`` has it, to an ``Outlet``, by the scheme of the URL."""
 
 _MOST_WAITING = 10_000
 _LONGEST_WAIT = 60.0
@@ -243,18 +257,32 @@ class NetworkOutlet:
             wait = min(2 * wait, _LONGEST_WAIT)
 
 
-def send_to_webhook(url: str, *, timeout: float = 10.0) -> Callable[[Alert], bool]:
-    """Return a function that posts an alert as JSON.
+def open_outlet(url: str, say: Callable[[str], None]) -> Outlet:
+    """Open the outlet of a URL.
+
+    Args:
+        url: The URL.
+        say: Called with a sentence when alerts cannot be sent, and when they can again.
+
+    Raises:
+        ConfigError: If no outlet has its scheme.
+    """
+    scheme, found, _ = url.partition("://")
+    if not found:
+        known = ", ".join(f"{name}://" for name in OUTLETS)
+        raise ConfigError(f"alerts are sent to a URL that starts with {known}", hint="pass the full URL")
+    outlet: Outlet = OUTLETS.load(scheme.lower())(url, say)
+    return outlet
+
+
+def open_webhook(url: str, say: Callable[[str], None], *, timeout: float = 10.0) -> Outlet:
+    """Open a webhook, to which alerts are posted as JSON.
 
     Args:
         url: Where to, with ``http://`` or ``https://``.
+        say: Called with a sentence when alerts cannot be sent, and when they can again.
         timeout: Seconds to wait for an answer.
-
-    Raises:
-        ConfigError: If the URL is none of the web.
     """
-    if not url.startswith(("http://", "https://")):
-        raise ConfigError("a webhook must start with http:// or https://", hint="pass the full URL")
 
     def post(alert: Alert) -> bool:
         request = urllib.request.Request(
@@ -269,7 +297,7 @@ def send_to_webhook(url: str, *, timeout: float = 10.0) -> Callable[[Alert], boo
         except (OSError, ValueError):
             return False
 
-    return post
+    return NetworkOutlet(post, name="the webhook", say=say)
 
 
 def publish_to(broker: Broker, topic: str) -> Callable[[Alert], bool]:

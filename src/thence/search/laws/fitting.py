@@ -8,11 +8,13 @@ and with which band; every number that is told is counted exactly elsewhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from thence.search.laws.candidates import narrow
+from thence.search.laws.candidates import Vocabulary, narrow, proportions, sign_pairs, signed_sums
 from thence.search.laws.settings import LawSettings
 from thence.statements.laws.bands import (
     COVERED,
@@ -24,13 +26,17 @@ from thence.statements.laws.bands import (
     place_quantiles,
     round_up,
 )
-from thence.statements.laws.counting import fit_factors, residuals, row_sizes
+from thence.statements.laws.counting import fit_factors
+from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Fitted, Law
 from thence.statements.laws.places import Ints, Places
 from thence.statements.laws.terms import Combination, Condition
 from thence.tables.resolution import find_resolution
 
-__all__ = ["Sample", "fit_equal", "fit_proportional", "fit_sign", "zero_of"]
+__all__ = [
+    *("Sample", "Scope", "fit_equal", "fit_proportional", "fit_sign"),
+    *("search_equal", "search_proportional", "search_sign", "zero_of"),
+]
 
 _ARBITRARY_ZERO = frozenset({"°C", "°F", "degC", "degF", "C", "F"})
 """Units of which a share has no meaning."""
@@ -79,6 +85,67 @@ class Sample:
             combinations: The signed sums.
         """
         return replace(self, places=self.places.take(self.places.has_all(*combinations)))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a search looks for laws: the terms of a pattern and two samples of its places.
+
+    Args:
+        words: The terms.
+        screen: A small sample, on which a candidate has to hold first.
+        fit: A larger sample, on which it is fitted.
+        settings: The settings.
+    """
+
+    words: Vocabulary
+    screen: Sample
+    fit: Sample
+    settings: LawSettings
+
+    def fitted(self, candidates: Iterable[Callable[..., Fitted | None]]) -> list[Fitted]:
+        """Return the candidates that can be fitted on both samples.
+
+        Args:
+            candidates: Functions of ``sample`` and ``settings``, such as partial ``fit_equal``.
+        """
+        screened = [make for make in candidates if make(sample=self.screen, settings=self.settings) is not None]
+        made = (make(sample=self.fit, settings=self.settings) for make in screened)
+        return [found for found in made if found is not None]
+
+
+def search_equal(scope: Scope) -> Iterator[list[Fitted]]:
+    """Yield sums that are 0, then those that are where a kind is not measured.
+
+    Where that is so, as of the demand of a junction without consumers, less may add up.
+
+    Args:
+        scope: Where to search.
+    """
+    sums = list(signed_sums(scope.words, most=scope.settings.max_parts))
+    yield scope.fitted(partial(fit_equal, sum_) for sum_ in sums)
+    for own in scope.words.own:
+        rest = [sum_ for sum_ in sums if any(t.form == "total" and t.unit == own.unit for _, t in sum_)]
+        yield scope.fitted(partial(fit_equal, sum_, condition=Condition("without", own.name)) for sum_ in rest)
+
+
+def search_proportional(scope: Scope) -> Iterator[list[Fitted]]:
+    """Yield quantities that are proportional.
+
+    Args:
+        scope: Where to search.
+    """
+    pairs = proportions(scope.words, most=scope.settings.max_parts - 1)
+    yield scope.fitted(partial(fit_proportional, left, right) for left, right in pairs)
+
+
+def search_sign(scope: Scope) -> Iterator[list[Fitted]]:
+    """Yield quantities of the same sign.
+
+    Args:
+        scope: Where to search.
+    """
+    yield scope.fitted(partial(fit_sign, left, right) for left, right in sign_pairs(scope.words))
 
 
 def _part_sizes(sample: Sample, parts: list[Floats], combination: Combination) -> tuple[Floats, Floats]:
@@ -143,9 +210,9 @@ def fit_proportional(left: Combination, right: Combination, sample: Sample, sett
     if shared:
         factors, law = np.full(len(factors), middle), replace(law, factor=middle)
     parts = [sample.values(left), sample.values(right) * factors[None, :]]
-    residual, between = residuals(law, sample.places, sample.frames, factors)
-    residual[np.isnan(parts[0])] = np.nan
-    return _banded(law, sample, residual, parts, (*left, *right), settings, factors=factors, between=between)
+    rows = Rows(law, sample.places, sample.frames, factors)
+    residual = np.where(np.isnan(parts[0]), np.nan, rows.residual)
+    return _banded(law, sample, residual, parts, (*left, *right), settings, factors=factors, between=rows.slack)
 
 
 def _banded(
@@ -162,7 +229,7 @@ def _banded(
     widest, sizes = _part_sizes(sample, parts, combination)
     if any(term.form == "total" for term in law.terms):
         # Flows that cross a place may cancel out in a total, which then varies less than what it is made of.
-        through = row_sizes(law, sample.places, sample.frames, factors)
+        through = Rows(law, sample.places, sample.frames, factors).sizes
         through[np.isnan(residual)] = np.nan
         widest = np.fmax(widest, central_spread(through))
     informative = np.isfinite(widest) & (widest > 0)
@@ -174,7 +241,7 @@ def _banded(
         return None
     relative = None
     if not any(term.unit in _ARBITRARY_ZERO for term in law.terms):
-        relative = np.where(np.isnan(residual), np.nan, row_sizes(law, sample.places, sample.frames, factors))
+        relative = np.where(np.isnan(residual), np.nan, Rows(law, sample.places, sample.frames, factors).sizes)
     resolution = 0.0
     if factors is None:
         measured = [part for (_, term), part in zip(combination, parts, strict=True) if term.form != "property"]

@@ -7,18 +7,19 @@ pipes are crossed both ways. This module fits candidates on a sample, as ``thenc
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from thence.search.laws.candidates import Vocabulary, narrow
-from thence.search.laws.fitting import Sample, fit_equal, zero_of
+from thence.search.laws.candidates import narrow
+from thence.search.laws.fitting import Sample, Scope, fit_equal, zero_of
 from thence.search.laws.settings import LawSettings
 from thence.statements.laws.bands import Band, Floats, central_spread, place_quantiles
 from thence.statements.laws.law import Fitted, Law
 from thence.statements.laws.terms import Condition, Term
 from thence.tables.enrich.surroundings import NAMING_PROPERTIES
 
-__all__ = ["find_bounds", "find_one_sided", "find_zero_states"]
+__all__ = ["search_bounds", "search_one_sided", "search_zero_states"]
 
 _CHANCE = 0.01  # probability at most that as many sensors of the kind go one way by chance
 _TOUCHES = 0.05  # share of the spread within which a bound has to be reached
@@ -27,15 +28,13 @@ _MOST_VALUES = 10  # different values of a property that makes groups
 _OTHERWISE = 0.5  # greatest share of rows that are 0 in other states
 
 
-def find_zero_states(words: Vocabulary, screen: Sample, sample: Sample, settings: LawSettings) -> list[Fitted]:
-    """Find readings that are 0 while a state holds, and readings that equal a property only then.
+def search_zero_states(scope: Scope) -> Iterator[list[Fitted]]:
+    """Yield readings that are 0 while a state holds, and readings that equal a property only then.
 
     Args:
-        words: The terms of the pattern.
-        screen: A small sample, on which a candidate has to hold first.
-        sample: The sample to fit on.
-        settings: The settings.
+        scope: Where to search.
     """
+    words, sample, settings = scope.words, scope.fit, scope.settings
     out = []
     for kind in sample.places.state_kinds:
         for state in sample.places.states(kind):
@@ -47,13 +46,8 @@ def find_zero_states(words: Vocabulary, screen: Sample, sample: Sample, settings
             for term in words.readings:
                 for fact in words.properties:
                     if fact.unit in ("", term.unit):
-                        difference = ((1, term), (-1, fact))
-                        if fit_equal(difference, screen, settings, condition=condition) is None:
-                            continue
-                        found = fit_equal(difference, sample, settings, condition=condition)
-                        if found is not None:
-                            out.append(found)
-    return out
+                        out += scope.fitted([partial(fit_equal, ((1, term), (-1, fact)), condition=condition)])
+    yield out
 
 
 def _zero_in_state(term: Term, condition: Condition, sample: Sample, settings: LawSettings) -> Law | None:
@@ -82,17 +76,16 @@ def _zero_in_state(term: Term, condition: Condition, sample: Sample, settings: L
     )
 
 
-def find_bounds(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[Fitted]:
-    """Find readings that never exceed a property of the same unit, or never fall below it, and that do reach it.
+def search_bounds(scope: Scope) -> Iterator[list[Fitted]]:
+    """Yield readings that never exceed a property of the same unit, or never fall below it, and that do reach it.
 
     What does not hold always may hold while a state does: the pressure behind a reducing valve is at most its setting
     unless the valve is closed.
 
     Args:
-        words: The terms of the pattern.
-        sample: The sample.
-        settings: The settings.
+        scope: Where to search.
     """
+    words, sample, settings = scope.words, scope.screen, scope.settings
     out: list[Fitted] = []
     for term in words.readings:
         for fact in words.properties:
@@ -106,7 +99,7 @@ def find_bounds(words: Vocabulary, sample: Sample, settings: LawSettings) -> lis
                 for state in own.places.states(kind):
                     found += _bounded(term, fact, Condition("state", kind, state), own, settings)
             out += found
-    return out
+    yield out
 
 
 def _bounded(term: Term, fact: Term, condition: Condition | None, own: Sample, settings: LawSettings) -> list[Fitted]:
@@ -131,7 +124,7 @@ def _bounded(term: Term, fact: Term, condition: Condition | None, own: Sample, s
         if (reached & varies).sum() < max(2, 0.5 * varies.sum()) or (least < -tolerance)[varies].mean() > 0.1:
             continue
         law = Law(
-            form,  # type: ignore[arg-type]
+            form,
             str(narrow(own.places.pattern, [term], [] if condition is None else [condition.name])),
             ((1, term),),
             ((1, fact),),
@@ -144,14 +137,13 @@ def _bounded(term: Term, fact: Term, condition: Condition | None, own: Sample, s
     return out
 
 
-def find_one_sided(words: Vocabulary, sample: Sample, settings: LawSettings) -> list[Fitted]:
-    """Find readings that never go one way in a class, or with a property value, while others of their kind do.
+def search_one_sided(scope: Scope) -> Iterator[list[Fitted]]:
+    """Yield readings that never go one way in a class, or with a property value, while others of their kind do.
 
     Args:
-        words: The terms of the pattern.
-        sample: The sample.
-        settings: The settings.
+        scope: Where to search.
     """
+    words, sample, settings = scope.words, scope.fit, scope.settings
     out = []
     for term in words.own:
         own = sample.at(((1, term),))
@@ -171,7 +163,7 @@ def find_one_sided(words: Vocabulary, sample: Sample, settings: LawSettings) -> 
                 if rest.mean() ** int(group.sum()) > _CHANCE:
                     continue
                 law = Law(
-                    form,  # type: ignore[arg-type]
+                    form,
                     str(narrow(own.places.pattern, [term])),
                     ((1, term),),
                     (),
@@ -182,7 +174,7 @@ def find_one_sided(words: Vocabulary, sample: Sample, settings: LawSettings) -> 
                 out.append(Fitted(law, float(condition is not None), int(group.sum())))
                 if condition is None:
                     break  # what holds for the class is not told again for a part of it
-    return out
+    yield out
 
 
 def _keeps(values: Floats, zero: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -6,28 +6,45 @@ for each class within it. ``thence.search.laws.telling`` decides what is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 
 from thence._base.progress import Progress, silent
+from thence._base.settings.registry import Registry
 from thence.data.graph.discovery import Carriers, discover
 from thence.data.graph.matching import GraphIndex, most_specific_label, with_ancestors
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import NodeVariable, Pattern, SensorVariable
-from thence.search.laws.candidates import proportions, sign_pairs, signed_sums, vocabulary
-from thence.search.laws.fitting import Sample, fit_equal, fit_proportional, fit_sign
-from thence.search.laws.one_sided import find_bounds, find_one_sided, find_zero_states
+from thence.search.laws.candidates import vocabulary
+from thence.search.laws.fitting import Sample, Scope
 from thence.search.laws.settings import LawSettings
 from thence.search.laws.telling import Told
-from thence.statements.laws.law import Fitted, Laws
+from thence.statements.laws.law import Laws
 from thence.statements.laws.places import Clock, Places
-from thence.statements.laws.terms import Condition
 
-__all__ = ["search_laws"]
+__all__ = ["SEARCHES", "search_laws"]
+
+SEARCHES: Registry[Any] = Registry(
+    "search for laws",
+    {
+        "equal": "thence.search.laws.fitting:search_equal",
+        "proportional": "thence.search.laws.fitting:search_proportional",
+        "sign": "thence.search.laws.fitting:search_sign",
+        "zero_states": "thence.search.laws.one_sided:search_zero_states",
+        "bounds": "thence.search.laws.one_sided:search_bounds",
+        "one_sided": "thence.search.laws.one_sided:search_one_sided",
+    },
+    group="thence.law_searches",
+    of=object,
+)
+"""Functions from a ``Scope`` to lists of fitted laws, in the order in which they are called.
+
+Of each list the best laws are kept; what was kept before is not told again.
+"""
 
 _SCREEN_CELLS, _SCREEN_PLACES = 60_000, 300
 _FIT_CELLS, _FIT_PLACES = 500_000, 1_000
@@ -68,11 +85,15 @@ def search_laws(
     index, clock = GraphIndex(graph, system.ontology), Clock.of(readings, chosen.fit_share)
     carriers = Carriers.of(index, {sensor.id: sensor.kind for sensor in readings.sensors}, dict(binding))
     found, notes = discover(carriers, hops=1, min_embeddings=1, paths=False)
-    told = Told(chosen)
+    told, searches = Told(chosen), [SEARCHES.load(name) for name in SEARCHES]
     scopes = list(_scopes([*found, *_lone_nodes(carriers, found)], readings, carriers, clock))
     for number, places in enumerate(scopes):
         progress("searching laws", number, len(scopes))
-        _consider(places, told)
+        screen, fit = _samples(places)
+        scope = Scope(vocabulary(places), screen, fit, chosen)
+        for search in searches:
+            for group in search(scope):
+                told.tell(group, places)
     progress("searching laws", len(scopes), len(scopes))
     return Laws(told.best(), (*carriers.units.notes, *notes))
 
@@ -106,29 +127,6 @@ def _scopes(
             if label:
                 own = replace(pattern, nodes=(NodeVariable(pattern.nodes[0].name, label),))
                 yield Places.of(own, readings, carriers, clock)
-
-
-def _consider(places: Places, told: Told) -> None:
-    """Search the places of a pattern: one form of law after the other."""
-    words, (screen, fit), settings = vocabulary(places), _samples(places), told.settings
-
-    def fitted(candidates: Iterable[Callable[..., Fitted | None]]) -> list[Fitted]:
-        screened = [make for make in candidates if make(sample=screen, settings=settings) is not None]
-        return [found for make in screened if (found := make(sample=fit, settings=settings)) is not None]
-
-    sums = list(signed_sums(words, most=settings.max_parts))
-    told.tell(fitted(partial(fit_equal, sum_) for sum_ in sums), places)
-    for own in words.own:
-        # Where a kind is not measured, such as the demand of a junction without consumers, less may add up.
-        without = Condition("without", own.name)
-        rest = [sum_ for sum_ in sums if any(t.form == "total" and t.unit == own.unit for _, t in sum_)]
-        told.tell(fitted(partial(fit_equal, sum_, condition=without) for sum_ in rest), places)
-    pairs = proportions(words, most=settings.max_parts - 1)
-    told.tell(fitted(partial(fit_proportional, left, right) for left, right in pairs), places)
-    told.tell(fitted(partial(fit_sign, left, right) for left, right in sign_pairs(words)), places)
-    told.tell(find_zero_states(words, screen, fit, settings), places)
-    told.tell(find_bounds(words, screen, settings), places)
-    told.tell(find_one_sided(words, fit, settings), places)
 
 
 def _samples(places: Places) -> tuple[Sample, Sample]:

@@ -134,13 +134,12 @@ class Told:
 
     def _is_part(self, other: Law, theirs: set[Sensors], law: Law, sensors: set[Sensors]) -> bool:
         """Whether a bound that was told of some sensors is told again of more."""
-        one_sided = law.form in ("at_least", "at_most") and not law.right
+        one_sided = law.definition.is_one_sided and not law.right
         return one_sided and other.form == law.form and not other.right and theirs <= sensors
 
     def best(self) -> tuple[Law, ...]:
         """Return the best laws: by form, those with the most rows first."""
-        order = {"equal": 0, "proportional": 1, "sign": 2, "at_least": 3, "at_most": 3}
-        ranked = sorted(self.laws, key=lambda pair: (order[pair[0].form], -pair[0].rows, pair[1]))
+        ranked = sorted(self.laws, key=lambda pair: (pair[0].definition.order, -pair[0].rows, pair[1]))
         return tuple(law for law, _ in ranked)[: self.settings.max_laws]
 
 
@@ -177,8 +176,8 @@ def _is_nested(law: Law, other: Law) -> bool:
 
 def _follows(law: Law, told: list[Law]) -> bool:
     """Whether an equation is a sum of told ones."""
-    equal = [other for other in told if other.form == "equal" and other.condition == law.condition]
-    if law.form != "equal" or not equal:
+    equal = [other for other in told if other.definition.is_equation and other.condition == law.condition]
+    if not law.definition.is_equation or not equal:
         return False
     terms = sorted({term for one in (law, *equal) for term in one.terms})
 

@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from thence.runs.reviews import with_reviews
 from thence.show.explorer.open_run import OpenRun
-from thence.show.explorer.parameters import FILTERS, Parameters, as_integer, read_mapping
+from thence.show.explorer.parameters import Parameters, as_integer, filter_names, read_mapping
 from thence.show.explorer.problems import RequestError
 from thence.show.explorer.routing import Routes, attachment, events
 from thence.show.explorer.schema import RulePage
@@ -96,11 +96,11 @@ def add_rules(routes: Routes, state: State) -> None:
         state: What is open.
     """
 
-    @routes.get("/api/runs/{run}/rules", (*FILTERS, *_SORTS, "offset", "limit"), "run")
+    @routes.get("/api/runs/{run}/rules", (*filter_names(), *_SORTS, "offset", "limit"), "run")
     def rules(given: Parameters, run: int) -> Any:
         return _rule_page(state.run(run), given)
 
-    @routes.get("/api/runs/{run}/scatter", FILTERS, "run")
+    @routes.get("/api/runs/{run}/scatter", filter_names(), "run")
     def scatter(given: Parameters, run: int) -> Any:
         opened = state.run(run)
         return opened.scatter(opened.select(given.rule_filter())[0])
@@ -122,7 +122,7 @@ def add_rules(routes: Routes, state: State) -> None:
     def places(given: Parameters, run: int) -> Any:
         return state.run(run).places(_needed(given.integer("rule", None), "rule"))
 
-    @routes.get("/api/runs/{run}/export", (*FILTERS, *_SORTS, "format", "rule"), "run")
+    @routes.get("/api/runs/{run}/export", (*filter_names(), *_SORTS, "format", "rule"), "run")
     def export(given: Parameters, run: int) -> Any:
         opened = state.run(run)
         named = [as_integer("rule", text) for text in given.texts("rule", most=_MOST_CHOSEN)]

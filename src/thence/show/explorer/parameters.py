@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from thence.show.explorer.problems import RequestError
 from thence.show.explorer.rule_index import RuleFilter
+from thence.statements.rules.measures import MEASURES
 from thence.statements.search import split_words
 
-__all__ = ["Parameters", "as_integer", "read_json", "read_mapping"]
+__all__ = ["Parameters", "as_integer", "filter_names", "read_json", "read_mapping"]
 
 _LONGEST = 2_000
 _MOST = 100
@@ -123,7 +124,7 @@ class Parameters:
         words = split_words(self.text("q"))
         if len(words) > _MOST_WORDS:
             raise RequestError(f"at most {_MOST_WORDS} words can be searched, got {len(words)}", status=422)
-        bounds = [(name, self.number(name)) for name in BOUNDS]
+        bounds = [(name, self.number(name)) for name in bound_names()]
         return RuleFilter(
             words=words,
             kind=self.texts("kind"),
@@ -137,10 +138,14 @@ class Parameters:
         )
 
 
-BOUNDS = tuple(f"{side}_{name}" for side in ("min", "max") for name in ("support", "confidence", "lift", "zhang"))
-"""Bounds on measures that a client can give."""
-FILTERS = ("q", "kind", "class", "property", "pattern", "conclusion", "review", "node", *BOUNDS)
-"""The parameters that ``rule_filter`` reads."""
+def bound_names() -> tuple[str, ...]:
+    """Return the bounds on measures that a client can give."""
+    return tuple(f"{side}_{name}" for side in ("min", "max") for name in MEASURES)
+
+
+def filter_names() -> tuple[str, ...]:
+    """Return the parameters that ``rule_filter`` reads."""
+    return ("q", "kind", "class", "property", "pattern", "conclusion", "review", "node", *bound_names())
 
 
 def as_integer(name: str, text: str, *, low: int = 0, high: int = _LARGEST) -> int:

@@ -206,8 +206,8 @@ class RuleIndex:
     def warm(self) -> None:
         """Prepare what the first request of each kind would otherwise wait for."""
         _ = self._groups, self._choices, self._conclusion_of, self.texts.items, self.texts.whole
-        for name in ("confidence", "support", "lift", "zhang"):
-            self.order(name, descending=True)
+        for measure in MEASURES.shown("page"):
+            self.order(measure.name, descending=True)
 
     def select(
         self, wanted: RuleFilter, *, reviewed: Mapping[int, str] | None = None, about: Mask | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from thence.show.reports.schema import ControlRow, Count, Fact, LawRow, Mining, Review, RuleRow
+from thence.show.reports.schema import ControlRow, Count, Fact, LawRow, MeasureColumn, Mining, Review, RuleRow
 
 __all__ = [
     "Alert",
@@ -62,6 +62,7 @@ class Runs(TypedDict):
     """What is open."""
 
     version: str
+    measures: list[MeasureColumn]
     runs: list[RunEntry]
     monitors: list[Monitor]
 

@@ -22,6 +22,7 @@ from thence.show.explorer.cache import Cache
 from thence.show.explorer.open_run import OpenRun
 from thence.show.explorer.problems import NotFoundError
 from thence.show.explorer.schema import Alert, AlertPage, Comparison, Runs
+from thence.show.reports.rows import measure_columns
 from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["MOST_CHANGES", "Differences", "State", "compare_rules", "open_state"]
@@ -179,6 +180,7 @@ class State:
         """Return what is open."""
         return {
             "version": version("thence"),
+            "measures": measure_columns(),
             "runs": [run.describe() for run in self._runs],
             "monitors": [monitor.describe() for monitor in self._monitors],
         }

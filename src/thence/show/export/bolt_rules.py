@@ -15,11 +15,11 @@ from typing import Any
 from thence.data.stores.bolt import PAGE, map_ids, open_bolt
 from thence.language.items import Aspect, Feature, Role
 from thence.language.patterns import Pattern
+from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import Rule, RuleSet
 
 __all__ = ["StoredRules", "remove_rule_nodes", "subjects_of", "write_rule_nodes"]
 
-_MEASURES = ("support", "confidence", "rule_coverage", "zhang", "lift")
 _REMOVE = "MATCH (r:ThenceRule {run: $run}) DETACH DELETE r"
 _REMOVE_ALL = "MATCH (r:ThenceRule) DETACH DELETE r"
 _REMOVE_UNUSED = "MATCH (c:ThenceClass) WHERE NOT (c)--() DELETE c"
@@ -163,7 +163,7 @@ def _subjects(feature: Feature, classes: Mapping[str, str]) -> Iterator[tuple[st
 
 def _records(rules: RuleSet, keys: Sequence[str]) -> list[dict[str, Any]]:
     """The properties of the nodes of rules; what is not a number is left out."""
-    columns = {name: rules.measure(name).tolist() for name in _MEASURES}
+    columns = {measure.name: rules.measure(measure.name).tolist() for measure in MEASURES.shown("file")}
     out = []
     for number, (rule, key) in enumerate(zip(rules, keys, strict=True)):
         record: dict[str, Any] = {"key": key, "number": number + 1, "sentence": rule.english, "rule": str(rule)}

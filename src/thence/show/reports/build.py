@@ -28,7 +28,7 @@ from thence.show.reports.inputs import describe_system
 from thence.show.reports.material import Material
 from thence.show.reports.matrix import build_matrix
 from thence.show.reports.method import describe_mining
-from thence.show.reports.rows import control_rows, known_rows, law_rows, rule_rows, shown_together
+from thence.show.reports.rows import control_rows, known_rows, law_rows, measure_columns, rule_rows, shown_together
 from thence.show.reports.schema import Applied as AppliedPart
 from thence.show.reports.schema import Card, Detected, Report
 from thence.statements.search import index_texts
@@ -102,6 +102,7 @@ def build_report(
         drawing=drawing,
         mining=describe_mining(run),
         facts=choose_facts(run, reviews=reviews),
+        measures=measure_columns(),
         rules=rows,
         rules_left_out=len(run.rules) - shown,
         known=known_rows(run.known),

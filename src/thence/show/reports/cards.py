@@ -8,15 +8,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+from thence._base.settings.registry import Registry
 from thence.show.reports.control_cards import make_control_card
 from thence.show.reports.evidence import Evidence
 from thence.show.reports.law_cards import make_law_card
 from thence.show.reports.material import Material
 from thence.show.reports.rule_cards import make_rule_card
 from thence.show.reports.schema import Card
+from thence.statements.statement import Statement
 
-__all__ = ["Cards"]
+__all__ = ["COLUMNS", "Cards", "Column"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What cards say of a statement in words, beside the pictures.
+
+    Args:
+        heading: What it is.
+        text: Returns it, from the statement and its card; an empty string for nothing.
+    """
+
+    heading: str
+    text: Callable[[Statement, Card], str]
+
+
+COLUMNS: Registry[Column] = Registry("column of a card", {}, group="thence.card_columns", of=Column)
+"""The columns of cards, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +71,14 @@ class Cards:
             kind: ``"rule"``, ``"law"`` or ``"control"``.
             position: Its position in the rules, laws or controls of the run.
         """
-        return None if self._evidence is None else _MAKERS[kind](self._evidence, position)
+        card = None if self._evidence is None else _MAKERS[kind](self._evidence, position)
+        if card is None or not COLUMNS.names():
+            return card
+        run = self.material.run
+        of_kind: Any = {"rule": run.rules, "law": run.laws, "control": run.controls}[kind]
+        statement = of_kind.rule(position) if kind == "rule" else of_kind[position]
+        texts = {column.heading: column.text(statement, card) for column in map(COLUMNS.load, COLUMNS)}
+        return {**card, "columns": {heading: text for heading, text in texts.items() if text}}
 
 
 _MAKERS: dict[str, Callable[[Evidence, int], Card | None]] = {

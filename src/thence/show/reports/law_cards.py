@@ -17,7 +17,8 @@ from thence.show.reports.evidence import Evidence
 from thence.show.reports.periods import add_up, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, History, PlaceShare
 from thence.show.reports.traces import Series, as_trace, sensor_series
-from thence.statements.laws.counting import check_rows, known_places, lower_bound, residuals, row_sizes
+from thence.statements.laws.counting import check_rows, known_places, lower_bound
+from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Law
 from thence.statements.laws.places import Places
 from thence.statements.laws.sentences import format_term
@@ -123,7 +124,7 @@ def _series(evidence: Evidence, law: Law, place: Places, frames: Ints, factors: 
         seen.add(term)
         bands = (limit,) if limit is not None and term == law.left[0][1] else ()
         out.append(_Drawn(_term_series(evidence, term, place, frames), bands))
-    if law.form != "sign" and limit is None:
+    if law.definition.is_bounded and limit is None:
         out.append(_apart(law, place, frames, factors))
     return out
 
@@ -145,7 +146,7 @@ def _limit(law: Law, place: Places, frames: Ints) -> Band | None:
     """The bound of a law about a single quantity, if it is one number: 0 or a property of the place."""
     if len(law.left) != 1 or law.left[0][0] != 1 or any(term.form != "property" for _, term in law.right):
         return None
-    if law.form not in ("equal", "at_least", "at_most") or law.band.relative:
+    if not law.definition.is_bounded or law.definition.has_factor or law.band.relative:
         return None
     bound = 0.0
     if law.right and len(frames):
@@ -153,14 +154,18 @@ def _limit(law: Law, place: Places, frames: Ints) -> Band | None:
     if not math.isfinite(bound):
         return None
     unit = f" {format_unit(law.unit)}" if law.unit else ""
-    if law.form == "at_least":
-        low = bound - law.band.absolute
-        return _band("then", f"never below {format_number(_short(low))}{unit}", low=low)
-    high = bound + law.band.absolute
-    if law.form == "equal":
-        text = f"{format_number(_short(bound))} ± {format_number(_short(law.band.absolute))}{unit}"
-        return _band("then", text, low=bound - law.band.absolute, high=high)
-    return _band("then", f"never above {format_number(_short(high))}{unit}", high=high)
+    return _bounds(law, bound, law.band.absolute, f"{_text(bound)} ± {_text(law.band.absolute)}{unit}")
+
+
+def _bounds(law: Law, middle: float, allowed: float, text: str) -> Band:
+    """What a law allows around a number, on the sides on which it has a bound."""
+    unit = f" {format_unit(law.unit)}" if law.unit else ""
+    low, high = middle - allowed, middle + allowed
+    if not law.definition.high:
+        return _band("then", f"never below {_text(low)}{unit}", low=low)
+    if not law.definition.low:
+        return _band("then", f"never above {_text(high)}{unit}", high=high)
+    return _band("then", text, low=low, high=high)
 
 
 def _band(
@@ -188,32 +193,26 @@ def _term_series(evidence: Evidence, term: Term, place: Places, frames: Ints) ->
 
 def _apart(law: Law, place: Places, frames: Ints, factors: Floats | None) -> _Drawn:
     """How far the sides of a law are apart, in its unit or, if the band depends on their size, in parts of the band."""
-    apart = residuals(law, place, frames, factors)[0][:, 0]
+    rows = Rows(law, place, frames, factors)
+    apart = rows.residual[:, 0]
     unit = f" {format_unit(law.unit)}" if law.unit else ""
     allowed = law.band.absolute
     name, of = "the difference between the two sides", law.unit
     if law.band.relative:
-        sizes = np.asarray(law.band.allowed(row_sizes(law, place, frames, factors)))[:, 0]
+        sizes = np.asarray(rows.allowed)[:, 0]
         apart = np.divide(apart, sizes, out=np.full_like(apart, np.nan), where=sizes > 0)
         name, of, allowed = "how far the sides are apart, as a share of what is allowed", "", 1.0
         text = "what the law allows"
     else:
-        text = f"± {format_number(_short(allowed))}{unit}"
+        text = f"± {_text(allowed)}{unit}"
     if allowed > 0:
         # Differences that are far smaller than what is allowed are those of floats.
         apart = np.round(apart, max(3 - math.floor(math.log10(allowed)), 0)) + 0.0
-    low, high = -allowed, allowed
-    if law.form == "at_least":
-        bands = (_band("then", f"never below {format_number(_short(low))}{unit}", low=low),)
-    elif law.form == "at_most":
-        bands = (_band("then", f"never above {format_number(_short(high))}{unit}", high=high),)
-    else:
-        bands = (_band("then", text, low=low, high=high),)
-    return _Drawn(Series(name, "", "", of, place.ids[0], name, apart), bands)
+    return _Drawn(Series(name, "", "", of, place.ids[0], name, apart), (_bounds(law, 0.0, allowed, text),))
 
 
-def _short(value: float) -> float:
-    return float(f"{value:.5g}") + 0.0
+def _text(value: float) -> str:
+    return format_number(float(f"{value:.5g}") + 0.0)
 
 
 def _history(evidence: Evidence, law: Law, places: Places, factors: Floats | None) -> History | None:

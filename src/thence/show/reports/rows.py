@@ -14,17 +14,29 @@ from thence._base.display.plots import quantity
 from thence.language.english import format_clause
 from thence.runs.reviews import Review as Reviewed
 from thence.show.reports.numbers import finite
-from thence.show.reports.schema import ControlRow, KnownRow, LawRow, Review, RuleRow
+from thence.show.reports.schema import ControlRow, KnownRow, LawRow, MeasureColumn, Review, RuleRow
 from thence.statements.controls.control import Control
 from thence.statements.laws.law import Law
+from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["control_rows", "known_rows", "law_rows", "review_of", "rule_rows", "shown_together"]
+__all__ = ["control_rows", "known_rows", "law_rows", "measure_columns", "review_of", "rule_rows", "shown_together"]
 
-_MEASURES = {"support": "support", "confidence": "confidence", "lift": "lift", "zhang": "zhang"}
-_MEASURES |= {"coverage": "rule_coverage"}
 _MOST_GROUPED = 5_000
 """With more rules than this, families are not shown together: that needs a look at every rule."""
+
+
+def measure_columns() -> list[MeasureColumn]:
+    """Return the measures that pages show of each rule."""
+    return [
+        {
+            "name": measure.name,
+            "label": measure.label,
+            "help": measure.description,
+            "percent": measure.percent,
+        }
+        for measure in MEASURES.shown("page")
+    ]
 
 
 def rule_rows(
@@ -54,14 +66,14 @@ def rule_rows(
         entries = shown_together(rules) if rules.grouped else ()
     entry_of = {number: list(entry) for entry in entries if len(entry) > 1 for number in entry}
     taken = rules.take(np.array(chosen, np.int64))
-    columns = {ours: taken.measure(name) for ours, name in _MEASURES.items()}
+    columns = {measure.name: taken.measure(measure.name) for measure in MEASURES.shown("page")}
     counts = taken.counts
     rows: list[RuleRow] = []
     for at, number in enumerate(chosen):
         rule = rules.rule(number)
         key = rule.key
         entry = entry_of.get(number, [number])
-        applied = int(counts.n_antecedent[at]) > 0
+        applied = int(counts.n_antecedent[at]) > 0  # if it never did, it has a support only
         rows.append(
             RuleRow(
                 id=number,
@@ -78,11 +90,10 @@ def rule_rows(
                 quantities_if=list(dict.fromkeys(quantity(item.feature) for item in rule.antecedent)),
                 quantity_then=quantity(rule.consequent.feature),
                 kinds=list(rule.about.kinds),
-                support=finite(columns["support"][at]),
-                confidence=finite(columns["confidence"][at]) if applied else None,
-                lift=finite(columns["lift"][at]) if applied else None,
-                zhang=finite(columns["zhang"][at]) if applied else None,
-                coverage=finite(columns["coverage"][at]),
+                measures={
+                    name: finite(values[at]) if applied or name == "support" else None
+                    for name, values in columns.items()
+                },
                 n=int(counts.n[at]),
                 n_antecedent=int(counts.n_antecedent[at]),
                 n_consequent=int(counts.n_consequent[at]),

@@ -34,6 +34,7 @@ __all__ = [
     "LawRow",
     "Matrix",
     "MatrixCell",
+    "MeasureColumn",
     "Mining",
     "NodeShare",
     "PlaceShare",
@@ -184,6 +185,15 @@ class Review(TypedDict):
     note: str
 
 
+class MeasureColumn(TypedDict):
+    """A measure that pages show of each rule."""
+
+    name: str
+    label: str
+    help: str
+    percent: bool
+
+
 class RuleRow(TypedDict):
     """A rule: its sentence, its measures, its exact counts."""
 
@@ -205,11 +215,8 @@ class RuleRow(TypedDict):
     quantities_if: list[str]
     quantity_then: str
     kinds: list[str]
-    support: float | None
-    confidence: float | None
-    lift: float | None
-    zhang: float | None
-    coverage: float | None
+    measures: dict[str, float | None]
+    """The measures of ``measure_columns``, by name."""
     n: int
     n_antecedent: int
     n_consequent: int
@@ -390,6 +397,8 @@ class Card(TypedDict):
     edges: list[list[str]]
     switches: NotRequired[list[int]]
     """The moments at which the actuator of a control switched."""
+    columns: NotRequired[dict[str, str]]
+    """What ``COLUMNS`` add, by their headings."""
 
 
 class AppliedRule(TypedDict):
@@ -452,6 +461,7 @@ class Report(TypedDict):
     drawing: Drawing | None
     mining: Mining
     facts: list[Fact]
+    measures: list[MeasureColumn]
     rules: list[RuleRow]
     rules_left_out: int
     known: list[KnownRow]

@@ -21,6 +21,7 @@ from thence._base.settings.documents import parse_json, read_text
 from thence.errors import InputError, ThenceError, quote
 from thence.statements.files.columns import Columns, counts_from, facts_and_notes, item_from, require_places
 from thence.statements.files.format import Format
+from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import COUNT_FIELDS, RuleSet
 
 __all__ = ["FORMAT", "read", "records", "write"]
@@ -28,7 +29,6 @@ __all__ = ["FORMAT", "read", "records", "write"]
 _MARK = "thence rules"
 _VERSION = 1
 _MOST_SENTENCES = 100_000
-_MEASURES = ("support", "confidence", "rule_coverage", "zhang", "lift")
 
 
 def write(rules: RuleSet, path: Path, *, english: bool | None = None) -> None:
@@ -73,7 +73,8 @@ def _lines(rules: RuleSet, *, english: bool) -> Iterator[str]:
 def _rule_lines(columns: Columns, texts: list[str], *, english: bool) -> Iterator[str]:
     """One JSON object per rule, assembled from parts so that each item text is encoded once, not once per rule."""
     rules = columns.rules
-    measures = np.stack([rules.measure(name) for name in _MEASURES], axis=1).tolist()
+    names = [measure.name for measure in MEASURES.shown("file")]
+    measures = np.stack([rules.measure(name) for name in names], axis=1).tolist()
     sentences = columns.english() if english else iter(())
     patterns = {text: _dump(text) for text, _ in rules.patterns}
     per_rule = zip(columns.antecedent_lists, columns.counts(), columns.extras(), strict=True)
@@ -87,7 +88,7 @@ def _rule_lines(columns: Columns, texts: list[str], *, english: bool) -> Iterato
         parts += [f'"{name}": {count}' for name, count in counts.items()]
         # Faster than JSON's own encoder, and the same digits.
         numbers = [repr(value) if math.isfinite(value) else "null" for value in measures[r]]
-        parts += [f'"{name}": {number}' for name, number in zip(_MEASURES, numbers, strict=True)]
+        parts += [f'"{name}": {number}' for name, number in zip(names, numbers, strict=True)]
         if extras:
             parts.append(f'"extras": {_dump({name: _finite(value) for name, value in extras.items()})}')
         yield "{" + ", ".join(parts) + "}"

@@ -11,17 +11,11 @@ import numpy as np
 from thence._base.frames import without_formulas
 from thence.errors import ConfigError
 from thence.statements.files.format import Format
+from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["CSV", "MARKDOWN", "escape_markdown", "write_csv", "write_markdown"]
 
-_HEADINGS = {
-    "support": "support",
-    "confidence": "confidence",
-    "rule_coverage": "coverage",
-    "zhang": "Zhang",
-    "lift": "lift",
-}
 _REVIEW = ("review", "review_note")
 """The columns of reviews, if rules have any."""
 
@@ -67,9 +61,10 @@ def _markdown(rules: RuleSet, *, limit: int | None, text: bool) -> Iterator[str]
     yield ""
     reviews = [shown.extras[name] for name in _REVIEW if name in shown.extras]
     further = " review | note |" if reviews else ""
-    yield f"| # | rule | {' | '.join(_HEADINGS.values())} |{further}"
-    yield f"|--:|:--|{'--:|' * len(_HEADINGS)}{':--|:--|' if reviews else ''}"
-    values = [shown.measure(name) for name in _HEADINGS]
+    measures = MEASURES.shown("file")
+    yield f"| # | rule | {' | '.join(measure.label for measure in measures)} |{further}"
+    yield f"|--:|:--|{'--:|' * len(measures)}{':--|:--|' if reviews else ''}"
+    values = [shown.measure(measure.name) for measure in measures]
     for r, rule in enumerate(shown):
         words = _code(str(rule)) if text else escape_markdown(rule.english)
         numbers = " | ".join(f"{column[r]:.3f}" for column in values)

@@ -20,6 +20,7 @@ from thence.errors import PatternError
 from thence.language.patterns import Pattern
 from thence.statements.counting.assurance import wilson_bounds
 from thence.statements.laws.bands import Floats
+from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Law, Laws, PlaceCounts
 from thence.statements.laws.places import Bools, Clock, Ints, Places
 from thence.statements.statement import States
@@ -35,8 +36,6 @@ __all__ = [
     "law_sensors",
     "law_states",
     "lower_bound",
-    "residuals",
-    "row_sizes",
 ]
 
 STRETCHES = 20
@@ -53,67 +52,7 @@ def check_rows(law: Law, places: Places, frames: Ints, factors: Floats | None = 
         frames: The frames.
         factors: The factor of a proportion at each place.
     """
-    if law.form == "sign":
-        left, right = places.combined(law.left, frames), places.combined(law.right, frames)
-        known = ~np.isnan(left) & ~np.isnan(right) & places.within(frames)
-        applies = known & (np.abs(left) > law.zero) & (np.abs(right) > law.band.absolute)
-        return known, applies, applies & ((left > 0) == (right > 0))
-    residual, _ = residuals(law, places, frames, factors)
-    known = ~np.isnan(residual) & places.within(frames)
-    if law.condition is not None:
-        known &= places.meets(law.condition, frames)
-    if law.form == "at_least":
-        held = residual >= -law.band.absolute
-    elif law.form == "at_most":
-        held = residual <= law.band.absolute
-    elif law.band.relative:
-        held = np.abs(residual) <= law.band.allowed(row_sizes(law, places, frames, factors))
-    else:
-        held = np.abs(residual) <= law.band.absolute
-    return known, known, known & held
-
-
-def residuals(law: Law, places: Places, frames: Ints, factors: Floats | None = None) -> tuple[Floats, Floats | float]:
-    """Return how far the sides of a law are apart, frames × places, and half of what is allowed between two windows.
-
-    The change until the next window may lie anywhere between what the right side gives in this window and in the next,
-    since a pump may switch in between.
-
-    Args:
-        law: The law.
-        places: The places.
-        frames: The frames.
-        factors: The factor of a proportion at each place.
-    """
-    left, right = places.combined(law.left, frames), places.combined(law.right, frames)
-    if factors is None:
-        return left - right, 0.0
-    right = right * factors[None, :]
-    if not law.left[0][1].change:
-        return left - right, 0.0
-    then = places.combined(law.right, places.ahead(frames)) * factors[None, :]
-    low, high = np.minimum(right, then), np.maximum(right, then)
-    outside = np.where(left > high, left - high, np.where(left < low, left - low, 0.0))
-    outside[np.isnan(left) | np.isnan(low)] = np.nan
-    return outside, (high - low) / 2
-
-
-def row_sizes(law: Law, places: Places, frames: Ints, factors: Floats | None = None) -> Floats:
-    """Return the size of the parts of a law in each row: half the sum of their absolute values.
-
-    Args:
-        law: The law.
-        places: The places.
-        frames: The frames.
-        factors: The factor of a proportion at each place.
-    """
-    out = np.zeros((len(frames), len(places)))
-    for _, term in law.left:
-        out += places.sizes(term, frames)
-    for _, term in law.right:
-        sizes = places.sizes(term, frames)
-        out += sizes if factors is None else sizes * np.abs(factors)[None, :]
-    return out / 2
+    return law.definition.check(Rows(law, places, frames, factors))
 
 
 def fit_factors(law: Law, places: Places, frames: Ints) -> Floats:
@@ -158,9 +97,7 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
     """
     places = places.take(places.has_all(law.left, law.right))
     size = len(places)
-    factors = None
-    if law.form == "proportional":
-        factors = _factors(law, places)
+    factors = _factors(law, places) if law.definition.has_factor else None
     parts = [
         _tally(law, places.take(at) if len(at) < size else places, None if factors is None else factors[at])
         for at in places.pieces()
@@ -286,7 +223,7 @@ def known_places(law: Law, readings: WindowedReadings, carriers: Carriers) -> tu
         return None
     own = {one.place: one.factor if law.factor is None else law.factor for one in law.by_place}
     places = places.take(np.array([id in own for id in places.ids], bool))
-    if law.form != "proportional":
+    if not law.definition.has_factor:
         return places, None
     return places, np.array([math.nan if own[id] is None else own[id] for id in places.ids], np.float64)
 

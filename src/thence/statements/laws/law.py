@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, overload
 
 import polars as pl
 
 from thence.language.patterns import Pattern
 from thence.statements.keys import key_of_data
 from thence.statements.laws.bands import Band
+from thence.statements.laws.forms import FORMS, Form
 from thence.statements.laws.sentences import format_counts, format_statement
 from thence.statements.laws.terms import Combination, Condition, Term
 from thence.statements.statement import PLAIN, Data, Features, HeldCounts, Kind, SearchTexts, States, Trace, Words
 
-__all__ = ["Fitted", "Form", "Law", "Laws", "PlaceCounts"]
+__all__ = ["Fitted", "Law", "Laws", "PlaceCounts"]
 
-Form: TypeAlias = Literal["equal", "proportional", "sign", "at_least", "at_most"]
 _FEW_PLACES = 12  # that a search of text finds
 
 
@@ -60,7 +60,7 @@ class Law:
     """A law of the plant: what holds at every place of a pattern.
 
     Args:
-        form: ``"equal"``, ``"proportional"``, ``"sign"``, ``"at_least"`` or ``"at_most"``.
+        form: ``"equal"``, ``"proportional"``, ``"sign"``, ``"at_least"``, ``"at_most"``, or another name in ``FORMS``.
         pattern: Where it applies, as the text of a ``Pattern``.
         left: The left side: signed terms.
         right: The right side; empty for 0.
@@ -72,6 +72,9 @@ class Law:
         later_bound: Lower bound of the share of later rows in which it holds, at the places that kept it
             before; ``None`` if there are none.
         by_place: The counts at each place.
+
+    Raises:
+        ConfigError: If the form is unknown.
 
     Examples:
         >>> import thence as th
@@ -85,7 +88,7 @@ class Law:
         True
     """
 
-    form: Form
+    form: str
     pattern: str
     left: Combination
     right: Combination = ()
@@ -96,6 +99,14 @@ class Law:
     min_confidence: float = 0.99
     later_bound: float | None = None
     by_place: tuple[PlaceCounts, ...] = ()
+
+    def __post_init__(self) -> None:
+        FORMS.check(self.form)
+
+    @cached_property
+    def definition(self) -> Form:
+        """What laws of this form say, and how rows are checked."""
+        return FORMS.load(self.form)
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -13,8 +13,6 @@ This module must not count anything, and knows no rules as objects.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -23,61 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thence.errors import ConfigError
-from thence.statements.rules.measures import MEASURES, Counts
+from thence.statements.rules.measures import MEASURES, Counts, Ratio
 
 __all__ = ["Bound", "as_fraction", "exact_threshold", "is_within"]
 
 Bound = float | int | str | Decimal | Fraction
-Parts = tuple[Any, Any]
 
 # Floats of more significant digits are computed: the shortest form of a ratio is that short once in a million.
 _WRITTEN_DIGITS = 10
 # Values within this distance of a bound, relative to it, are compared in integers. Floats err by less than 1e-14.
 _MARGIN = 1e-9
 _INT64 = 1 << 62
-
-
-@dataclass(frozen=True)
-class _Form:
-    """A measure as a ratio of integers.
-
-    Args:
-        parts: Function from n, x, y, b and n_rows to numerator and denominator, which is never negative.
-        degree: The largest number of counts that are multiplied with each other.
-        squared: Whether the ratio is the square of the measure.
-    """
-
-    parts: Callable[[Any, Any, Any, Any, Any], Parts]
-    degree: int
-    squared: bool = False
-
-
-_FORMS = {
-    "support": _Form(lambda n, x, y, b, rows: (b, n), 1),
-    "confidence": _Form(lambda n, x, y, b, rows: (b, x), 1),
-    "rule_coverage": _Form(lambda n, x, y, b, rows: (x, n), 1),
-    "consequent_support": _Form(lambda n, x, y, b, rows: (y, n), 1),
-    "zhang": _Form(lambda n, x, y, b, rows: (n * b - x * y, np.maximum(b * (n - x), x * (y - b))), 2),
-    "lift": _Form(lambda n, x, y, b, rows: (n * b, x * y), 2),
-    "leverage": _Form(lambda n, x, y, b, rows: (n * b - x * y, n * n), 2),
-    "conviction": _Form(lambda n, x, y, b, rows: (x * (n - y), n * (x - b)), 2),
-    "yules_q": _Form(
-        lambda n, x, y, b, rows: (
-            b * (n - x - y + b) - (x - b) * (y - b),
-            b * (n - x - y + b) + (x - b) * (y - b),
-        ),
-        2,
-    ),
-    "interestingness": _Form(lambda n, x, y, b, rows: (b * b * (n - b), x * y * n), 3),
-    "jaccard": _Form(lambda n, x, y, b, rows: (b, x + y - b), 1),
-    "certainty": _Form(lambda n, x, y, b, rows: (n * b - x * y, x * (n - y)), 2),
-    "kulczynski": _Form(lambda n, x, y, b, rows: (b * (x + y), 2 * x * y), 2),
-    "all_confidence": _Form(lambda n, x, y, b, rows: (b, np.maximum(x, y)), 1),
-    "representativity": _Form(lambda n, x, y, b, rows: (n, rows), 1),
-    "cosine": _Form(lambda n, x, y, b, rows: (b * b, x * y), 2, squared=True),
-    "odds_ratio": _Form(lambda n, x, y, b, rows: (b * (n - x - y + b), (x - b) * (y - b)), 2),
-    "chi_squared": _Form(lambda n, x, y, b, rows: (n * (n * b - x * y) ** 2, x * y * (n - x) * (n - y)), 5),
-}
 
 
 def as_fraction(bound: Bound) -> Fraction:
@@ -137,7 +91,7 @@ def exact_threshold(value: Bound, *, max_denominator: int) -> Fraction:
 
 
 def is_within(counts: Counts, measure: str, bound: Bound, *, least: bool) -> NDArray[np.bool_]:
-    """Return which rules have a measure within a bound, compared exactly.
+    """Return which rules have a measure within a bound, compared exactly if it is a ratio of integers.
 
     Args:
         counts: The counts of the rules.
@@ -160,13 +114,14 @@ def is_within(counts: Counts, measure: str, bound: Bound, *, least: bool) -> NDA
     if isinstance(wanted, Fraction):
         # Infinite values are away from every bound.
         close = np.flatnonzero(np.abs(values - limit) <= _MARGIN * max(1.0, abs(limit)))
-        if len(close):
-            within[close] = _compare(counts[close], _FORMS[measure], wanted, values[close], least=least)
+        ratio = MEASURES[measure].ratio
+        if len(close) and ratio is not None:
+            within[close] = _compare(counts[close], ratio, wanted, values[close], least=least)
     return within
 
 
 def _compare(
-    counts: Counts, form: _Form, bound: Fraction, values: NDArray[np.float64], *, least: bool
+    counts: Counts, form: Ratio, bound: Fraction, values: NDArray[np.float64], *, least: bool
 ) -> NDArray[np.bool_]:
     """Compare measures with a bound in integers; ``values`` (0 or 1) are used where the denominator is 0."""
     if form.squared and bound < 0:

@@ -5,26 +5,31 @@ holds) and ``n_both``, abbreviated below as n, x, y and b; x̄ = n − x is the 
 Every measure documents its formula, range, reference, and its value where the formula would divide by zero: no measure
 warns or returns NaN. Products of counts are exact integers, so equal values compare equal.
 
-``MEASURES`` maps names to measures. Nothing is rounded here. This module must not count anything.
+``MEASURES`` maps names to measures; a new one is a function and one line there, or an entry point of another package.
+Tables, files and pages read it. Nothing is rounded here. This module must not count anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import inf, nan
-from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thence._base.settings.registry import Registry
 from thence.errors import InputError
 
 __all__ = [
     "MEASURES",
     "Counts",
     "Measure",
+    "Measures",
+    "Ratio",
+    "Shown",
     "all_confidence",
     "certainty",
     "chi_squared",
@@ -423,9 +428,33 @@ def chi_squared(counts: Counts) -> Floats:
     return sides * counts.n
 
 
+Shown: TypeAlias = Literal["text", "file", "page"]
+"""Where a measure is shown: in lists and notebooks, in JSON, Markdown and graphs, in reports and the explorer.
+
+Frames, CSV and Parquet have every measure, and rules can be sorted and filtered by each.
+"""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A measure as a ratio of integers, which decides bounds exactly.
+
+    Args:
+        parts: Function from n, x, y, b and n_rows to numerator and denominator, which is never negative.
+        degree: The largest number of counts that are multiplied with each other.
+        squared: Whether the ratio is the square of the measure.
+    """
+
+    parts: Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
+    degree: int
+    squared: bool = False
+
+
 @dataclass(frozen=True)
 class Measure:
     """A named measure.
+
+    The docstring of its function has the formula and the reference.
 
     Args:
         name: Name of the measure.
@@ -433,6 +462,15 @@ class Measure:
         low: Lower end of the range.
         high: Upper end of the range.
         independent: Value for independent sides; ``None`` if it depends on the counts.
+        ratio: The measure as a ratio of integers; without it bounds are decided in floating point.
+        heading: Its column; by default its name in words.
+        help: What it is, in one sentence for a page; by default the first line of the docstring of its function.
+        percent: Whether pages show it in percent.
+        shown: Where it is shown.
+
+    Examples:
+        >>> MEASURES["yules_q"].label, MEASURES["lift"].formula, MEASURES["zhang"].reference
+        ('yules q', 'n·b / (x·y)', 'Zhang, Association rules, PAKDD 2000')
     """
 
     name: str
@@ -440,32 +478,167 @@ class Measure:
     low: float
     high: float
     independent: float | None = None
+    ratio: Ratio | None = None
+    heading: str = ""
+    help: str = ""
+    percent: bool = False
+    shown: tuple[Shown, ...] = ()
 
     def __call__(self, counts: Counts) -> Floats:
         return self.function(counts)
 
+    @property
+    def label(self) -> str:
+        """The heading of its column."""
+        return self.heading or self.name.replace("_", " ")
 
-def _registry(*measures: Measure) -> Mapping[str, Measure]:
-    return MappingProxyType({each.name: each for each in measures})
+    @property
+    def formula(self) -> str:
+        """The formula, from the docstring of its function."""
+        return self._documented("Formula: ", r"\. Range:")
+
+    @property
+    def reference(self) -> str:
+        """The reference, from the docstring of its function."""
+        return self._documented("Reference: ", r"\.\n")
+
+    @property
+    def description(self) -> str:
+        """What it is, in one sentence."""
+        return self.help or (self.function.__doc__ or "").partition("\n")[0]
+
+    def _documented(self, start: str, end: str) -> str:
+        found = re.search(f"{start}(.*?){end}", f"{self.function.__doc__ or ''}\n", re.DOTALL)
+        return " ".join(found[1].split()) if found else ""
 
 
-MEASURES: Mapping[str, Measure] = _registry(
-    Measure("support", support, 0, 1),
-    Measure("confidence", confidence, 0, 1),
-    Measure("rule_coverage", rule_coverage, 0, 1),
-    Measure("consequent_support", consequent_support, 0, 1),
-    Measure("zhang", zhang, -1, 1, 0),
-    Measure("lift", lift, 0, inf, 1),
-    Measure("leverage", leverage, -0.25, 0.25, 0),
-    Measure("conviction", conviction, 0, inf, 1),
-    Measure("yules_q", yules_q, -1, 1, 0),
-    Measure("interestingness", interestingness, 0, 1),
-    Measure("jaccard", jaccard, 0, 1),
-    Measure("certainty", certainty, -inf, 1, 0),
-    Measure("kulczynski", kulczynski, 0, 1),
-    Measure("all_confidence", all_confidence, 0, 1),
-    Measure("representativity", representativity, 0, 1),
-    Measure("cosine", cosine, 0, 1),
-    Measure("odds_ratio", odds_ratio, 0, inf, 1),
-    Measure("chi_squared", chi_squared, 0, inf, 0),
+class Measures(Mapping[str, Measure]):
+    """The measures by name: those of this package, and those that other packages add as ``thence.measures``.
+
+    Examples:
+        >>> [each.name for each in MEASURES.shown("text")]
+        ['support', 'confidence', 'zhang']
+        >>> MEASURES["lft"]
+        Traceback (most recent call last):
+        thence.errors.ConfigError: unknown measure 'lft' (did you mean 'lift'?)
+    """
+
+    def __init__(self, *built_in: Measure) -> None:
+        self._own = {each.name: each for each in built_in}
+        names = dict.fromkeys(self._own, "")
+        self._all: Registry[Measure] = Registry("measure", names, group="thence.measures", of=Measure)
+
+    def __getitem__(self, name: str) -> Measure:
+        return self._own.get(name) or replace(self._all.load(name), name=name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all.names())
+
+    def shown(self, where: Shown) -> list[Measure]:
+        """Return the measures that are shown somewhere.
+
+        Args:
+            where: Where.
+        """
+        return [measure for measure in self.values() if where in measure.shown]
+
+
+MEASURES = Measures(
+    Measure(
+        "support",
+        support,
+        0,
+        1,
+        None,
+        Ratio(lambda n, x, y, b, rows: (b, n), 1),
+        help="The share of all rows in which condition and conclusion are true",
+        percent=True,
+        shown=("text", "file", "page"),
+    ),
+    Measure(
+        "confidence",
+        confidence,
+        0,
+        1,
+        None,
+        Ratio(lambda n, x, y, b, rows: (b, x), 1),
+        help="The share of the rows with the condition in which the conclusion is true",
+        percent=True,
+        shown=("text", "file", "page"),
+    ),
+    Measure(
+        "rule_coverage",
+        rule_coverage,
+        0,
+        1,
+        None,
+        Ratio(lambda n, x, y, b, rows: (x, n), 1),
+        heading="coverage",
+        percent=True,
+        shown=("file",),
+    ),
+    Measure("consequent_support", consequent_support, 0, 1, None, Ratio(lambda n, x, y, b, rows: (y, n), 1)),
+    Measure(
+        "zhang",
+        zhang,
+        -1,
+        1,
+        0,
+        Ratio(lambda n, x, y, b, rows: (n * b - x * y, np.maximum(b * (n - x), x * (y - b))), 2),
+        heading="Zhang",
+        help="Strength of the association, from −1 to 1; 0 is none",
+        shown=("text", "file", "page"),
+    ),
+    Measure(
+        "lift",
+        lift,
+        0,
+        inf,
+        1,
+        Ratio(lambda n, x, y, b, rows: (n * b, x * y), 2),
+        help="Confidence divided by how often the conclusion is true anyway",
+        shown=("file", "page"),
+    ),
+    Measure("leverage", leverage, -0.25, 0.25, 0, Ratio(lambda n, x, y, b, rows: (n * b - x * y, n * n), 2)),
+    Measure("conviction", conviction, 0, inf, 1, Ratio(lambda n, x, y, b, rows: (x * (n - y), n * (x - b)), 2)),
+    Measure(
+        "yules_q",
+        yules_q,
+        -1,
+        1,
+        0,
+        Ratio(
+            lambda n, x, y, b, rows: (
+                b * (n - x - y + b) - (x - b) * (y - b),
+                b * (n - x - y + b) + (x - b) * (y - b),
+            ),
+            2,
+        ),
+    ),
+    Measure(
+        "interestingness", interestingness, 0, 1, None, Ratio(lambda n, x, y, b, rows: (b * b * (n - b), x * y * n), 3)
+    ),
+    Measure("jaccard", jaccard, 0, 1, None, Ratio(lambda n, x, y, b, rows: (b, x + y - b), 1)),
+    Measure("certainty", certainty, -inf, 1, 0, Ratio(lambda n, x, y, b, rows: (n * b - x * y, x * (n - y)), 2)),
+    Measure("kulczynski", kulczynski, 0, 1, None, Ratio(lambda n, x, y, b, rows: (b * (x + y), 2 * x * y), 2)),
+    Measure("all_confidence", all_confidence, 0, 1, None, Ratio(lambda n, x, y, b, rows: (b, np.maximum(x, y)), 1)),
+    Measure("representativity", representativity, 0, 1, None, Ratio(lambda n, x, y, b, rows: (n, rows), 1)),
+    Measure("cosine", cosine, 0, 1, None, Ratio(lambda n, x, y, b, rows: (b * b, x * y), 2, squared=True)),
+    Measure(
+        "odds_ratio", odds_ratio, 0, inf, 1, Ratio(lambda n, x, y, b, rows: (b * (n - x - y + b), (x - b) * (y - b)), 2)
+    ),
+    Measure(
+        "chi_squared",
+        chi_squared,
+        0,
+        inf,
+        0,
+        Ratio(lambda n, x, y, b, rows: (n * (n * b - x * y) ** 2, x * y * (n - x) * (n - y)), 5),
+    ),
 )

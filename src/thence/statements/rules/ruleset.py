@@ -25,7 +25,7 @@ from thence.statements.keys import Keys, hash_text, item_key_text, key_text
 from thence.statements.rules.bounds import is_within
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS
 from thence.statements.rules.families import describe_alike, group_families
-from thence.statements.rules.measures import MEASURES, Counts
+from thence.statements.rules.measures import MEASURES, Counts, Measure
 from thence.statements.rules.prediction import match_rules, predict_rows
 from thence.statements.statement import (
     PLAIN,
@@ -778,8 +778,10 @@ class RuleSet:
         one = self.take(np.array([number]))
         if one.counts.n_antecedent[0] == 0:
             return "never applied"
-        told_of = ("support", "confidence", "consequent_support", "zhang")
-        value = {name: format_measure(float(one.measure(name)[0])) for name in told_of}
+
+        def value(name: str) -> str:
+            return format_measure(float(one.measure(name)[0]))
+
         back = ""
         if "both_ways" in one.extras and one.extras["both_ways"][0]:
             share = int(one.counts.n_both[0]) / int(one.counts.n_consequent[0])
@@ -795,10 +797,16 @@ class RuleSet:
         kept = one.places_text(0)
         # A few places that are named already need not be counted again.
         kept = f"; {kept}" if kept and not ((named or stated) and kept.startswith("holds in all")) else ""
+        rest = [f"{each.label} {value(each.name)}" for each in self.shown_measures if each.name != "support"]
         return (
-            f"confidence {value['confidence']}{back} ({value['consequent_support']} overall), "
-            f"support {value['support']}{spread}, Zhang {value['zhang']}{kept}"
+            f"confidence {value('confidence')}{back} ({value('consequent_support')} overall), "
+            f"support {value('support')}{spread}{''.join(f', {text}' for text in rest)}{kept}"
         )
+
+    @property
+    def shown_measures(self) -> list[Measure]:
+        """The measures that lists and notebooks show after the confidence."""
+        return [each for each in MEASURES.shown("text") if each.name != "confidence"]
 
     @property
     def entries(self) -> list[list[int]]:
