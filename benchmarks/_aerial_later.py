@@ -104,7 +104,10 @@ def _contenders(codes: NDArray[np.int8], cardinalities: list[int], seed: int) ->
             rules = search_peer(peer, frequency)
             found[f"pyaerial, {network}, frequency {frequency}"] = (rules, "pyaerial")
             if layers and frequency in (0.01, TAU):
-                found[f"pyaerial, {network}, frequency {frequency}, then th.add_confidence_bound"] = (rules, "aerial")
+                found[f"pyaerial, {network}, frequency {frequency}, then th.evaluate.add_confidence_bound"] = (
+                    rules,
+                    "aerial",
+                )
     return found
 
 
@@ -115,7 +118,7 @@ def _judge(found: Found, by: Filter, scale: Scale, late: th.TransactionTable) ->
     returned = rules.take(scale.kept(rules, by))
     if not len(returned):
         return 0.0, 0.0, 0.0, np.nan, np.nan
-    again = th.count_rules(returned, late)
+    again = th.evaluate.count_rules(returned, late)
     confidence = again.measure("confidence")[again.counts.n_antecedent >= SEEN]
     held = (float((confidence >= TAU).mean()), float(confidence.mean())) if len(confidence) else (np.nan, np.nan)
     return len(returned), data_coverage(returned, scale.table), data_coverage(again, late), *held

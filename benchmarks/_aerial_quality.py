@@ -99,7 +99,7 @@ def _hanoi(seeds: range, folder: Path) -> tuple[dict[str, list[Judged]], dict[st
         note(OURS_LOW, search_ours(ours, 0.01), "aerial")
         note(OURS_BEST, search_ours(ours, TAU, search="mutual", k=BEST), "aerial")
         for frequency in (0.01, TAU):
-            note(f"{PEERS[frequency]}, then th.add_confidence_bound", search_peer(peer, frequency), "aerial")
+            note(f"{PEERS[frequency]}, then th.evaluate.add_confidence_bound", search_peer(peer, frequency), "aerial")
         note(f"{NAMED}, all_confidence {TAU}", search_peer(peer, 0.01), "both ways")
         faithful = train_ours(codes, cardinalities, TrainingSettings.faithful(seed=seed))
         note("Aerial.faithful", search_ours(faithful, TAU), "counted")
@@ -259,7 +259,7 @@ def _heads(title: str, scale: Scale) -> dict[str, list[Judged]]:
     )
     rows = {
         "Exact, support 0.01": [scale.judge(scale.exact, "counted")],
-        "Exact, support 0.01, then th.add_confidence_bound": [scale.judge(scale.exact, "aerial")],
+        "Exact, support 0.01, then th.evaluate.add_confidence_bound": [scale.judge(scale.exact, "aerial")],
     }
     for name, values in rows.items():
         _print(name, values)

@@ -103,7 +103,7 @@ def _split(dataset: str, windows: str, options: dict[str, Any]) -> dict[str, NDA
     import thence as th
 
     sensors = th.datasets.load(dataset, **options).sensors
-    times = th.feature_table(sensors, windows=windows).times
+    times = th.baselines.feature_table(sensors, windows=windows).times
     cut = int(SHOWN * len(times))
     until = str(times[cut].astype("datetime64[s]"))
     table = th.transactions(sensors, windows=windows, bins=10, scope="sensor", fit_until=until)

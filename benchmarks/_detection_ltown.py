@@ -21,7 +21,7 @@ DRAWS = 100
 WINDOW = "30min"
 
 
-def pipes_of(graph: th.KnowledgeGraph) -> dict[str, tuple[str, str, float]]:
+def pipes_of(graph: th.graph.KnowledgeGraph) -> dict[str, tuple[str, str, float]]:
     """Of each pipe the nodes at its ends and its length in m; pumps and valves have no length."""
     out = {}
     for id in graph.nodes:

@@ -31,7 +31,7 @@ from thence.statements.counting.recount import recount
 BINS = 10
 MIN_SUPPORT = 0.01
 MIN_CONFIDENCE = 0.8
-STATUS = th.Where(kind="status")
+STATUS = th.ItemFilter(kind="status")
 
 
 def peer_table(system: th.System, *, whole: bool = False) -> th.TransactionTable:

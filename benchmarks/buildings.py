@@ -7,7 +7,7 @@
 rest with the same bins. A rule holds later if its confidence there is at least 0.9, its lift at least 1.5 and its
 antecedent holds in at least 30 rows; of a rule that is told "and vice versa" each direction counts. Laws are fitted on
 the first 60 % by themselves. *Another unit*: rules of one air handling unit of the LBNL data measured on another, and
-rules of two units on the third (`th.generalisation`).
+rules of two units on the third (`th.evaluate.generalise`).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def measure_later(name: str, options: dict[str, str]) -> None:
     table = th.transactions(later, enrich="lifted", windows=run.config.windows.every, like=run)
     # Rules whose pattern or state the later data lack cannot be counted; they have not held.
     kept = run.rules.take(np.flatnonzero(find_countable(run.rules, table)[0]))
-    found = list(directions(kept, th.count_rules(kept, table)))
+    found = list(directions(kept, th.evaluate.count_rules(kept, table)))
     holding = [one for one in found if one[1] >= LEAST_CONFIDENCE and one[2] >= LEAST_LIFT and one[3] >= LEAST_ROWS]
     laws = [law for law in th.find_laws(system, progress="off") if law.later_share >= LEAST_CONFIDENCE]
     title = f"{name} {' '.join(options.values())}".strip()
@@ -88,7 +88,7 @@ def measure_units() -> None:
     print("\n| mined on | measured on | rules | coverage | confidence |")
     print("|---|---|--:|--:|--:|")
     for here, there in (("SZCAV", "SZVAV"), ("SZVAV", "SZCAV")):
-        result = th.generalisation(
+        result = th.evaluate.generalise(
             systems[here], other=systems[there], enrich="lifted", windows="5min", min_embeddings=1
         ).modes["lifted"]
         row = result.wholly_unseen
@@ -96,7 +96,7 @@ def measure_units() -> None:
             f"| {here} | {there} | {result.rules} | {row.coverage or 0:.3f} | {row.confidence or 0:.3f} |", flush=True
         )
     sites = [th.System(s.sensors, s.graph, s.binding, s.ontology, name=unit) for unit, s in systems.items()]
-    left_out = th.generalisation(sites, by="site", windows="5min")
+    left_out = th.evaluate.generalise(sites, by="site", windows="5min")
     print(left_out)
 
 

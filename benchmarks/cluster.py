@@ -60,7 +60,7 @@ def main() -> None:
     given = parser.parse_args()
     try:
         connected, executor = timed(lambda: RayExecutor(given.address))
-    except (th.ClusterError, th.MissingExtraError) as error:
+    except (th.errors.ClusterError, th.errors.MissingExtraError) as error:
         print(f"nothing measured: {error}")
         return
     with executor:

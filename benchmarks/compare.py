@@ -37,7 +37,7 @@ def main() -> None:
         start, end = some.span
         some = some.between(start, start + (end - start) / 12)
     table = th.transactions(some, windows="30min", bins=10, scope="sensor")
-    numbers = th.feature_table(some, windows="30min")
+    numbers = th.baselines.feature_table(some, windows="30min")
     print(f"Hanoi, {table.n_rows:,} × {table.n_features}, TS-NARM with {evaluations:,} evaluations")
     result = compare(
         table,

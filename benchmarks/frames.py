@@ -48,12 +48,12 @@ predicted = rules.predict(test)
 """,
     "thence RuleClassifier(vote='best')": """
 import thence as th
-model = th.RuleClassifier(vote="best").fit(train.drop(columns="class"), train["class"])
+model = th.estimators.RuleClassifier(vote="best").fit(train.drop(columns="class"), train["class"])
 predicted = model.predict(test.drop(columns="class"))
 """,
     "thence RuleClassifier()": """
 import thence as th
-model = th.RuleClassifier().fit(train.drop(columns="class"), train["class"])
+model = th.estimators.RuleClassifier().fit(train.drop(columns="class"), train["class"])
 predicted = model.predict(test.drop(columns="class"))
 """,
     "mlxtend, defaults": """
@@ -144,10 +144,10 @@ def item_of(column: str, label: str) -> Any:
     import thence as th
 
     if column == TARGET:
-        return th.Item.is_(th.Feature(column), float(label))
+        return th.Item.is_(th.language.Feature(column), float(label))
     low, high = (float(end) for end in label.strip("([])").split(","))
     above = -math.inf if math.isinf(low) else math.nextafter(low, math.inf)
-    return th.Item.among(th.Feature(column), th.Interval(above, math.nextafter(high, math.inf)))
+    return th.Item.among(th.language.Feature(column), th.language.Interval(above, math.nextafter(high, math.inf)))
 
 
 def as_pairs(rules: Any) -> Iterable[tuple[list[tuple[str, str]], str]]:

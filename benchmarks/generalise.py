@@ -107,7 +107,7 @@ def main() -> None:
             for mode in arguments.mode or MODES:
                 several = mode == "lifted" and other is None and not arguments.quick
                 results = [
-                    th.generalisation(
+                    th.evaluate.generalise(
                         system,
                         enrich=mode,
                         other=other,

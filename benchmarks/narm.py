@@ -45,7 +45,7 @@ def hanoi(sensors: int) -> FeatureTable:
     data = th.datasets.load("hanoi", scenario=1)
     ids = [sensor.id for sensor in data.sensors.sensors]
     chosen = [ids[i] for i in np.linspace(0, len(ids) - 1, sensors).round().astype(int)]
-    return th.feature_table(data.sensors.select(chosen), windows="30min")
+    return th.baselines.feature_table(data.sensors.select(chosen), windows="30min")
 
 
 def niapy_algorithm(name: str, **settings: Any) -> Any:

@@ -220,13 +220,6 @@ def test_the_readme_names_the_install_and_the_two_commands() -> None:
     assert "make test" in readme
 
 
-def test_the_reference_lists_every_public_name() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/reference/*.md")))
-    listed = re.findall(r"^::: thence\.(\w+)$", text, flags=re.M)
-    assert len(listed) == len(set(listed)), "a name is listed twice"
-    assert set(listed) == set(th.__all__) - {"__version__"}, "add the name as '::: thence.NAME' to docs/reference/"
-
-
 def test_the_architecture_page_is_one_page_and_every_module_says_what_it_is_for() -> None:
     """The list of modules is made from their docstrings when the site is built."""
     text = PAGES["docs/architecture.md"].read_text(encoding="utf-8")

@@ -146,22 +146,22 @@ def without(package: str) -> Iterator[None]:
 
 
 TABLE = th.TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
-NUMBERS = th.FeatureTable.from_frame(pl.DataFrame({"a": [0.5, 1.5] * 9, "b": [2.5, 1.25] * 9}))
+NUMBERS = th.tables.FeatureTable.from_frame(pl.DataFrame({"a": [0.5, 1.5] * 9, "b": [2.5, 1.25] * 9}))
 RULES = th.Exact().mine(TABLE)
 TOY = th.datasets.load("toy")
 CALLS: list[tuple[str, str, Callable[[Path], object]]] = [
     ("pandas", "pandas", lambda _: RULES.to_pandas()),
     ("pandas", "pandas", lambda _: TOY.sensors.to_pandas()),
-    ("pandas", "baselines", lambda _: th.FPGrowth().mine(TABLE)),
-    ("mlxtend", "baselines", lambda _: th.HMine().mine(TABLE)),
-    ("niapy", "baselines", lambda _: th.TSNARM(evaluations=10).mine(NUMBERS)),
+    ("pandas", "baselines", lambda _: th.baselines.FPGrowth().mine(TABLE)),
+    ("mlxtend", "baselines", lambda _: th.baselines.HMine().mine(TABLE)),
+    ("niapy", "baselines", lambda _: th.baselines.TSNARM(evaluations=10).mine(NUMBERS)),
     ("torch", "aerial", lambda _: th.Aerial().mine(TABLE)),
     ("torch", "aerial", lambda _: th.Exact(device="cuda").mine(TABLE)),
     ("torch", "aerial", lambda folder: AerialModel.load(folder)),
-    ("torch", "baselines", lambda _: th.ARMAE().mine(TABLE)),
+    ("torch", "baselines", lambda _: th.baselines.ARMAE().mine(TABLE)),
     ("safetensors", "aerial", lambda folder: AerialModel.load(folder)),
-    ("sklearn", "sklearn", lambda _: th.RuleClassifier()),
-    ("sklearn", "sklearn", lambda _: th.RuleFeatures()),
+    ("sklearn", "sklearn", lambda _: th.estimators.RuleClassifier()),
+    ("sklearn", "sklearn", lambda _: th.estimators.RuleFeatures()),
     ("starlette", "explorer", lambda folder: th.explore(folder)),
     ("uvicorn", "explorer", lambda folder: th.explore(folder)),
     ("altair", "plots", lambda _: RULES.plot()),
@@ -222,7 +222,8 @@ sys.meta_path.insert(0, Blocked())
 import thence as th
 
 for name in th.__all__:
-    getattr(th, name)
+    for inner in getattr(getattr(th, name), '__all__', ()):
+        getattr(getattr(th, name), inner)
 rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, laws=False, controls=False, progress="off").rules
 with tempfile.TemporaryDirectory() as folder:
     for suffix in ("json", "parquet", "csv", "md", "rq", "ttl"):

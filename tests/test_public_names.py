@@ -6,6 +6,8 @@ import ast
 import doctest
 import importlib
 import inspect
+import operator
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,23 +17,47 @@ import pytest
 
 import thence as th
 
+ROOT = Path(__file__).parents[1]
 NAMES = [name for name in th.__all__ if name != "__version__"]
-SOURCE = Path(inspect.getfile(th))
-# Plain records are shown in the example of what makes or takes them.
-SHOWN_IN = {"FeatureTable": "feature_table", "Sensor": "SensorData"}
+NAMESPACES = {name: value for name in NAMES if isinstance(value := getattr(th, name), ModuleType)}
+# ``errors`` also has functions for the package itself, and the page of data sets shows all of ``datasets``.
+MEMBERS = {
+    f"{space}.{name}": getattr(value, name)
+    for space, value in NAMESPACES.items()
+    for name in value.__all__
+    if space != "datasets" and (space != "errors" or name.endswith("Error"))
+}
+# Records are shown in the example of the function that makes them, errors in that of their base class.
+SHOWN_ELSEWHERE = {name for name in MEMBERS if re.match(r"errors\.(?!ThenceError)|scoring\.[A-Z]", name)}
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_the_root_has_few_names_and_each_name_is_in_one_place() -> None:
+    assert len(th.__all__) <= 45
+    members = [name.partition(".")[2] for name in MEMBERS]
+    assert len(set(members)) == len(members)
+    assert not {*members} & {*NAMES}
+
+
+def test_the_reference_lists_every_public_name() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/reference/*.md")))
+    listed = re.findall(r"^::: thence\.([\w.]+)$", text, flags=re.M)
+    assert len(listed) == len(set(listed)), "a name is listed twice"
+    longer = {name for name in listed if name.count(".") > 1}  # records, by the module that they are in
+    assert {*listed} - longer == {*NAMES, *MEMBERS}, "add the name as '::: thence.NAME' to docs/reference/"
+    for name in longer:
+        module, _, leaf = name.rpartition(".")
+        assert inspect.getdoc(getattr(importlib.import_module(f"thence.{module}"), leaf)), name
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES, *MEMBERS} - SHOWN_ELSEWHERE))
 def test_a_public_name_has_a_documented_example_that_runs(name: str) -> None:
-    assert inspect.getdoc(getattr(th, name))
-    value = getattr(th, SHOWN_IN.get(name, name))
+    value = operator.attrgetter(name)(th)
+    assert inspect.getdoc(value)
     if isinstance(value, ModuleType):
         tests = doctest.DocTestFinder().find(value, name, module=value)
     else:
         home = inspect.getmodule(value)
         tests = doctest.DocTestFinder(recurse=False).find(value, name, module=home, globs=dict(vars(home)))
-    if isinstance(value, type) and issubclass(value, th.ThenceError):
-        return
     assert any(test.examples for test in tests), f"th.{name} has no example"
     runner = doctest.DocTestRunner(verbose=False)
     for test in tests:
@@ -44,20 +70,30 @@ def test_the_example_of_the_package_runs() -> None:
     assert doctest.testmod(th).attempted >= 3
 
 
-def test_types_for_checkers_are_the_names_at_run_time() -> None:
+LAZY = [th, *(value for value in NAMESPACES.values() if hasattr(value, "__getattr__"))]
+
+
+@pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
+def test_types_for_checkers_are_the_names_at_run_time(package: ModuleType) -> None:
     """Regression: ``th.mine`` was one function for type checkers and another one at run time."""
-    tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
+    tree = ast.parse(Path(inspect.getfile(package)).read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     declared = {alias.asname: node.module for node in imports for alias in node.names}
-    assert declared.keys() == set(NAMES)
+    assert declared.keys() == set(package.__all__) - {"__version__"}
     for name, module in declared.items():
-        value = getattr(th, name)
+        value = getattr(package, name)
         assert getattr(importlib.import_module(str(module)), name) is value
         if not isinstance(value, ModuleType):
             assert value.__module__ == inspect.getmodule(value).__name__  # type: ignore[union-attr]
             assert getattr(sys.modules[value.__module__], value.__name__) is value, name
             assert not hasattr(value, "__wrapped__")
+
+
+def test_a_namespace_lists_its_names_and_suggests_the_nearest() -> None:
+    assert dir(th.baselines) == th.baselines.__all__ == sorted(th.baselines.__all__)
+    with pytest.raises(AttributeError, match=r"module 'thence.lab.baselines' .* did you mean 'FPGrowth'"):
+        th.baselines.FPGrow  # noqa: B018
 
 
 ORDERS = {
@@ -69,6 +105,7 @@ IN_ORDER = """
 import importlib, pkgutil, sys
 import thence as th
 
+spaces = "baselines datasets errors estimators evaluate graph integrity language scoring stores tables".split()
 names = [name for name in th.__all__ if name != "__version__"]
 modules = [f"thence.{one.name}" for one in pkgutil.iter_modules(th.__path__) if one.name != "__main__"]
 modules += ["thence.tables.transactions", "thence.show.reports.rows", "thence.search.refine.counterexamples"]
@@ -79,7 +116,7 @@ def check(before):
     for name, value in before.items():
         assert getattr(th, name) is value, f"th.{name} was {value!r} and is {getattr(th, name)!r}"
         if isinstance(value, type(sys)):
-            assert value is sys.modules[value.__name__] and name in ("datasets", "scoring"), name
+            assert value is sys.modules[value.__name__] and name in spaces, name
     for name in [name for name in sys.modules if name.startswith("thence.")]:
         package, _, leaf = name.rpartition(".")
         found = getattr(sys.modules[package], leaf)

@@ -104,7 +104,7 @@ def results() -> Iterator[Result]:
     for name, (dataset, options) in DATASETS.items():
         try:
             system = th.datasets.load(dataset, **options)
-        except th.InputError as missing:
+        except th.errors.InputError as missing:
             print(f"{name}: left out ({missing.message})", file=sys.stderr)
             continue
         kinds: list[Callable[[str, th.System], Iterator[Result]]] = [of_defaults]
@@ -115,7 +115,7 @@ def results() -> Iterator[Result]:
         for kind in kinds:
             try:
                 yield from kind(name, system)
-            except th.ThenceError as refused:
+            except th.errors.ThenceError as refused:
                 yield f"{name}/{kind.__name__}", f"refused: {refused.message}"
 
 

@@ -31,8 +31,8 @@ and default. `thence mine --help` shows those in bold, `thence mine --help-all` 
 
 In Python an option that takes several texts takes a list, or one text for a list of one, and a table is a mapping; on
 the command line both are repeated, tables as `key=value`. What is not given is what the configuration says (`config=`,
-or the file). `th.transactions` takes the options of transactions, `th.feature_table` those of them that do not concern
-bins. Other keywords of `th.mine` are settings of the miner (`--set key=value`), such as `near=2`.
+or the file). `th.transactions` takes the options of transactions, `th.baselines.feature_table` those of them that do
+not concern bins. Other keywords of `th.mine` are settings of the miner (`--set key=value`), such as `near=2`.
 """
 END = """
 ## Settings of the refinement without an option

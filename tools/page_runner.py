@@ -153,7 +153,7 @@ def is_same_output(one: str, other: str) -> bool:
 def has_files_of(dataset: str) -> bool:
     try:
         th.datasets.load(dataset)
-    except th.InputError:
+    except th.errors.InputError:
         return False
     return True
 

@@ -436,7 +436,7 @@ def test_wrong_usage_exits_2() -> None:
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     result = thence("--debug", "show", tmp_path / "none")
-    assert isinstance(result.exception, th.RunError)
+    assert isinstance(result.exception, th.errors.RunError)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ MINE = {name for option in COMMANDS.commands["mine"].params for name in (*option
 SPELLED: dict[str, dict[str, str]] = {
     "mine": {"config": "CONFIG.toml", "options": "--option", "patterns": "--pattern"},
     "transactions": {"patterns": "--pattern"},
-    "feature_table": {},
+    "baselines.feature_table": {},
     "read_system": {
         "sensor_options": "--read-sensors",
         "graph_options": "--read-graph",
@@ -36,7 +37,7 @@ SPELLED: dict[str, dict[str, str]] = {
     "read_sensors": {"source": "--sensors"},
     "read_graph": {"source": "--graph"},
     "read_binding": {"source": "--binding"},
-    "bind": {"sensors": "--sensors", "graph": "--graph", "rule": "--bind-rule", "table": "--bind"},
+    "graph.bind": {"sensors": "--sensors", "graph": "--graph", "rule": "--bind-rule", "table": "--bind"},
 }
 # Keywords that are given through an option for all keywords of a function, as key=value.
 THROUGH = {"read_sensors": "--read-sensors", "read_graph": "--read-graph", "read_binding": "--read-binding"}
@@ -47,11 +48,11 @@ ONLY_IN_PYTHON: dict[str, dict[str, str]] = {
         "same_system": "belongs to 'like'",
     },
     "read_system": {"labels": "labelled periods are a data frame", "name": "a run is named by its folder"},
-    "feature_table": {},
+    "baselines.feature_table": {},
     "read_sensors": {},
     "read_graph": {},
     "read_binding": {},
-    "bind": {},
+    "graph.bind": {},
     "filter": {"where": "a function", "more_bounds": "--bound, and the named bounds"},
 }
 ONLY_ON_THE_COMMAND_LINE = {
@@ -72,7 +73,7 @@ ONLY_ON_THE_COMMAND_LINE = {
 
 def options_of(function: str) -> dict[str, str]:
     """The option for each parameter of a public function."""
-    called: Callable[..., Any] = getattr(th, function)
+    called: Callable[..., Any] = attrgetter(function)(th)
     alike = {name: f"--{name.replace('_', '-')}" for name in inspect.signature(called).parameters}
     return {name: SPELLED[function].get(name, option) for name, option in alike.items()}
 
@@ -87,10 +88,10 @@ def test_every_parameter_has_an_option(function: str) -> None:
 
 @pytest.mark.parametrize("function", THROUGH)
 def test_keywords_of_readers_can_all_be_given(function: str) -> None:
-    for name in list(inspect.signature(getattr(th, function)).parameters)[1:]:
+    for name in list(inspect.signature(attrgetter(function)(th)).parameters)[1:]:
         values = read_values({"sensors": ["a.csv"], function: [f"{name}=1"]})
         assert getattr(with_options(th.Config(), values).input, function) == {name: 1}
-    with pytest.raises(th.ConfigError, match="laout"):
+    with pytest.raises(th.errors.ConfigError, match="laout"):
         configure(None, {"sensors": ["a.csv"], "read_sensors": ["laout=wide"]})
 
 
@@ -103,7 +104,7 @@ def test_every_option_has_a_parameter() -> None:
 def test_no_exception_is_out_of_date() -> None:
     assert ONLY_ON_THE_COMMAND_LINE.keys() <= MINE | {"--system"}
     for function, names in ONLY_IN_PYTHON.items():
-        called = th.RuleSet.filter if function == "filter" else getattr(th, function)
+        called = th.RuleSet.filter if function == "filter" else attrgetter(function)(th)
         assert names.keys() <= inspect.signature(called).parameters.keys(), function
 
 
@@ -200,7 +201,7 @@ def test_a_file_of_kinds_starts_at_the_current_folder(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     config = configure(None, {"sensors": ["a.csv"], "kinds": ["kinds.csv"]})
     assert config.input.read_sensors["kinds"] == str(tmp_path / "kinds.csv")
-    with pytest.raises(th.ConfigError, match="--kinds takes one file, or sensor=kind"):
+    with pytest.raises(th.errors.ConfigError, match="--kinds takes one file, or sensor=kind"):
         configure(None, {"sensors": ["a.csv"], "kinds": ["kinds.csv", "a=flow"]})
 
 

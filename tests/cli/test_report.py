@@ -50,7 +50,7 @@ def test_a_report_that_is_too_large_for_a_file_is_an_error(tmp_path: Path, quiet
         told = fail("mine", *TOY, *quiet, "--out", tmp_path / "run")
     assert told.startswith("thence: the report was not written (")
     assert f"File too large)): thence report makes it again; the run itself is complete: {tmp_path / 'run'}" in told
-    assert th.verify(tmp_path / "run").ok
+    assert th.integrity.verify(tmp_path / "run").ok
     assert not (tmp_path / "run" / "report.html").exists()
     succeed("report", tmp_path / "run")
     assert (tmp_path / "run" / "report.html").is_file()

@@ -154,7 +154,7 @@ def _check_copied(folder: Path, material: Path) -> None:
     target = folder / "copy"
     if target.exists():
         assert {path.name for path in target.iterdir()} >= COPY
-        assert th.verify(target).ok
+        assert th.integrity.verify(target).ok
 
 
 SCENARIOS = {

@@ -186,7 +186,7 @@ def system() -> th.System:
             (Path(folder) / name).write_text(text, encoding="utf-8")
         sensors = th.read_sensors(Path(folder) / "a.csv")
         graph = th.read_graph(Path(folder) / "nodes.csv")
-    return th.System(sensors, graph, binding=th.Binding({"p1_flow": "p1", "j1_pressure": "j1", "v1_state": "v1"}))
+    return th.System(sensors, graph, binding=th.graph.Binding({"p1_flow": "p1", "j1_pressure": "j1", "v1_state": "v1"}))
 
 
 @cache

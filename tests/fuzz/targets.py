@@ -449,7 +449,7 @@ def _raise(folder: Path) -> None:
 
 
 def _tell_too_much(folder: Path) -> None:
-    error = th.InputError("x")
+    error = th.errors.InputError("x")
     error.message = "x" * 10_000
     raise error
 

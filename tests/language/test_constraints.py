@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thence as th
-from thence.language.constraints import Where, explain_no_match, list_alternatives, prepare_constraint
+from thence.language.constraints import ItemFilter, explain_no_match, list_alternatives, prepare_constraint
 from thence.language.items import Aspect, Feature, Interval, Item, Role
 
 FLOW = Feature("f1", label="flow", place="P1")
@@ -21,39 +21,39 @@ FRAME = pl.DataFrame({"size": [1.0, 2.0, 3.0, 4.0] * 9, "class": ["flat", "flat"
     "text", ["f1", "flow", "P1", "f*", "(f1:flow).value", "f1 >= 20", "20 <= f1 <= 40", "f1 < 31", "f1 != 7"]
 )
 def test_texts_that_match_an_item(text: str) -> None:
-    assert Where(item=text).matches(Item.among(FLOW, Interval(23, 31)))
+    assert ItemFilter(item=text).matches(Item.among(FLOW, Interval(23, 31)))
 
 
 @pytest.mark.parametrize(
     "text", ["f2", "Flow", "f1 >= 24", "f1 = 23", "f1 > 31", "20 < f1 < 30", "f1 = open", "f1 != 25", "f1 >= open"]
 )
 def test_texts_that_do_not_match_it(text: str) -> None:
-    assert not Where(item=text).matches(Item.among(FLOW, Interval(23, 31)))
+    assert not ItemFilter(item=text).matches(Item.among(FLOW, Interval(23, 31)))
 
 
 @pytest.mark.parametrize("text", ["shape = 1", "shape == 1.0", "shape=true", "shape = '1'", "shape != 2", "shape"])
 @pytest.mark.parametrize("state", [1.0, "1", True])
 def test_states_match_however_they_are_written(text: str, state: float | str | bool) -> None:
-    assert Where(item=text).matches(Item.is_(SHAPE, state))
+    assert ItemFilter(item=text).matches(Item.is_(SHAPE, state))
 
 
 def test_properties_are_called_by_their_name() -> None:
     item = Item.compare(LENGTH, ">=", 100.0)
-    assert Where(item="length").matches(item)
-    assert Where(item="length >= 50").matches(item)
-    assert not Where(item="length >= 200").matches(item)
+    assert ItemFilter(item="length").matches(item)
+    assert ItemFilter(item="length >= 50").matches(item)
+    assert not ItemFilter(item="length >= 200").matches(item)
 
 
 def test_a_constraint_may_be_a_text_or_several() -> None:
-    assert list_alternatives("class") == (Where(item="class"),)
-    assert list_alternatives(["a", Where(sensor="b"), {"item": "c = 1"}]) == (
-        Where(item="a"),
-        Where(sensor="b"),
-        Where(item="c = 1"),
+    assert list_alternatives("class") == (ItemFilter(item="class"),)
+    assert list_alternatives(["a", ItemFilter(sensor="b"), {"item": "c = 1"}]) == (
+        ItemFilter(item="a"),
+        ItemFilter(sensor="b"),
+        ItemFilter(item="c = 1"),
     )
     assert prepare_constraint("class") == "class"
     for wrong in ("", "  ", 3, b"x", Item.is_(SHAPE, "flat")):
-        with pytest.raises(th.ConfigError, match="a constraint must"):
+        with pytest.raises(th.errors.ConfigError, match="a constraint must"):
             prepare_constraint(wrong)  # type: ignore[arg-type]
 
 
@@ -61,7 +61,7 @@ def test_a_constraint_may_be_a_text_or_several() -> None:
 def test_a_comparison_matches_ranges_within_it(operator: str, limit: int, low: int, width: int) -> None:
     item = Item.among(SHAPE, Interval(low, low + width))
     wanted = Item.compare(SHAPE, operator, float(limit))
-    assert Where(item=f"shape {operator} {limit}").matches(item) is wanted.holds(Interval(low, low + width))
+    assert ItemFilter(item=f"shape {operator} {limit}").matches(item) is wanted.holds(Interval(low, low + width))
 
 
 @pytest.mark.parametrize("miner", ["exact", "aerial"])
@@ -83,16 +83,16 @@ def test_a_column_name_restricts_the_consequents(miner: str) -> None:
         ({"consequent": "class = round"}, "items about 'class' are 'class = flat', 'class = tall'"),
         ({"antecedent": "weight"}, "constraint on the antecedent .names are 'class', 'size'"),
         ({"consequent": []}, "empty list"),
-        ({"antecedent": th.Where(sensor="siz")}, "did you mean 'size'"),
+        ({"antecedent": th.ItemFilter(sensor="siz")}, "did you mean 'size'"),
     ],
 )
 def test_a_constraint_that_nothing_fits_is_an_error_at_once(constraint: dict[str, object], message: str) -> None:
-    with pytest.raises(th.ConfigError, match=message):
+    with pytest.raises(th.errors.ConfigError, match=message):
         th.mine(FRAME, progress="off", **constraint)
 
 
 def test_a_constant_cannot_be_a_consequent() -> None:
-    with pytest.raises(th.ConfigError, match="cannot be in the consequent: it is constant"):
+    with pytest.raises(th.errors.ConfigError, match="cannot be in the consequent: it is constant"):
         th.mine(FRAME.with_columns(pl.lit("here").alias("place")), consequent="place", progress="off")
 
 

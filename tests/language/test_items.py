@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from thence.errors import InputError
 from thence.language.english import format_test
-from thence.language.item_text import parse_item
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role
 from thence.language.short_text import short_item
 
@@ -83,7 +82,7 @@ def items(draw: st.DrawFn) -> Item:
 
 @given(items())
 def test_text_form_reads_back(item: Item) -> None:
-    assert parse_item(str(item)) == item
+    assert Item.parse(str(item)) == item
 
 
 @given(items())
@@ -148,10 +147,10 @@ def test_the_forms_of_the_paper() -> None:
 
 def test_an_existential_statement_reads_back() -> None:
     text = "(some flow in Pipe{length ∈ [843.0, 895.0)}).value ∈ [23.0, 31.0)"
-    item = parse_item(text)
+    item = Item.parse(text)
     assert str(item) == text
     assert item.value is True
-    assert parse_item(f"not {text}") == item.negated()
+    assert Item.parse(f"not {text}") == item.negated()
 
 
 @pytest.mark.parametrize(
@@ -174,7 +173,7 @@ def test_an_existential_statement_reads_back() -> None:
 )
 def test_errors_point_at_the_character(text: str, place: int) -> None:
     with pytest.raises(InputError, match=f"at character {place} of item"):
-        parse_item(text)
+        Item.parse(text)
 
 
 def test_an_empty_interval_is_refused() -> None:
@@ -194,15 +193,15 @@ def test_ranges_that_exclude_their_low_end_or_include_their_high_end_are_written
         for negated in (False, True):
             item = Item.among(flow, interval, negated=negated)
             assert str(item) == f"(a).value {'∉' if negated else '∈'} {text}"
-            again = parse_item(str(item))
+            again = Item.parse(str(item))
             assert again == item and again.value == interval
             assert Item.from_dict(json.loads(json.dumps(item.to_dict()))).value == interval
             assert short_item(item) == ("not " if negated else "") + short
             assert format_test(item) == ("not " if negated else "") + words
-    assert parse_item("(a).value in [5e-324, 2.89)") == Item.among(flow, Interval(after(0.0), 2.89))
+    assert Item.parse("(a).value in [5e-324, 2.89)") == Item.among(flow, Interval(after(0.0), 2.89))
     largest = sys.float_info.max
     assert format_test(Item.among(flow, Interval(1.0, largest))) == "at least 1"
     assert format_test(Item.among(flow, Interval(-largest, after(3.0)))) == "at most 3"
     for wrong in ("(a).value in (3, 3)", "(a).value in (1.7976931348623157e308, inf)", "(a).value in (1, 2"):
         with pytest.raises(InputError):
-            parse_item(wrong)
+            Item.parse(wrong)

@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.items import Aspect, Feature, Interval, Item, Role
 from thence.language.short_text import short_item, short_items, split_short
 
@@ -46,9 +46,9 @@ def test_different_items_have_different_texts(items: list[Item]) -> None:
 
 @given(ITEM)
 def test_a_constraint_of_the_short_form_matches_the_item(item: Item) -> None:
-    assert Where(item=short_item(item)).matches(item)
-    assert Where(item=str(item)).matches(item)
-    assert Where(item=item.feature.subject).matches(item)
+    assert ItemFilter(item=short_item(item)).matches(item)
+    assert ItemFilter(item=str(item)).matches(item)
+    assert ItemFilter(item=item.feature.subject).matches(item)
 
 
 def test_split_takes_apart_what_people_write() -> None:

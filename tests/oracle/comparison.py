@@ -163,7 +163,7 @@ def _same_partition(first: list[Any], second: list[Any]) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    return (value.low, value.high) if isinstance(value, th.Interval) else value
+    return (value.low, value.high) if isinstance(value, th.language.Interval) else value
 
 
 @dataclass(frozen=True)
@@ -262,8 +262,8 @@ def compare_rules(
         for rule, (_, x, _, b) in again:
             if b < least * x:
                 report.wrong(where, f"refined rule {rule} has confidence {b}/{x}, below {least}")
-        return refined if denominator == "present" else th.count_rules(refined, table)
-    return rules if denominator == "present" else th.count_rules(rules, table)
+        return refined if denominator == "present" else th.evaluate.count_rules(refined, table)
+    return rules if denominator == "present" else th.evaluate.count_rules(rules, table)
 
 
 def _point(item: tuple[str, Any]) -> tuple[str, Any]:
@@ -354,7 +354,7 @@ def compare_words(
     counters = {block.pattern: Counter(block) for block in blocks}
     reader, store = Reader(world, Readings(world, setup)), store_of(system, setup, table)
     for rule, (listed, counts) in zip(chosen, list_rules(chosen), strict=True):
-        pattern = th.Pattern.parse(rule.pattern) if rule.pattern else None
+        pattern = th.language.Pattern.parse(rule.pattern) if rule.pattern else None
         _, x, _, b = counts
         found = found_by_query(store, rule)
         report.queries += 2
@@ -392,7 +392,7 @@ def _sub(folder: str) -> Path:
 
 
 def _kinds_of(pattern: str) -> set[str]:
-    parsed = th.Pattern.parse(pattern) if pattern != "auto" else None
+    parsed = th.language.Pattern.parse(pattern) if pattern != "auto" else None
     if parsed is None:
         return set()
     return {v.kind for v in parsed.sensors} | {role.kind for role in parsed.roles}

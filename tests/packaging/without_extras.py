@@ -119,12 +119,15 @@ def check_that_extras_are_named() -> None:
 
 def check_modules() -> None:
     for name in th.__all__:
-        assert getattr(th, name, None) is not None, name
+        value = getattr(th, name, None)
+        assert value is not None, name
+        for inner in getattr(value, "__all__", ()):
+            assert getattr(value, inner, None) is not None, f"{name}.{inner}"
     for module in pkgutil.walk_packages(th.__path__, "thence."):
         if module.name != "thence.__main__":
             try:
                 importlib.import_module(module.name)
-            except th.MissingExtraError as error:
+            except th.errors.MissingExtraError as error:
                 assert "pip install 'thence[" in str(error), f"{module.name}: {error}"
             except ModuleNotFoundError as error:
                 assert module.name.startswith(BEHIND_A_CHECK), f"{module.name}: {error}"

@@ -43,7 +43,7 @@ def test_a_changed_or_missing_file_is_refused_by_name(run: Path, name: str, how:
     with pytest.raises(RunError) as found:
         load_run(run)
     assert name in str(found.value)
-    assert name in th.verify(run).damaged
+    assert name in th.integrity.verify(run).damaged
 
 
 def test_laws_that_somebody_put_there_are_refused(made: th.Run, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_run_without_a_manifest_is_said_to_have_no_checksums(
         assert "has no checksums (manifest.json is missing): its files are not verified" in caplog.text
     again = load_run(back.save(tmp_path / "again").path or "")
     assert not [note for note in again.summary["notes"] if "has no checksums" in note]
-    assert th.verify(tmp_path / "again").ok
+    assert th.integrity.verify(tmp_path / "again").ok
 
 
 def test_numbers_that_contradict_the_rules_are_refused(run: Path) -> None:
@@ -108,25 +108,25 @@ def test_a_note_and_a_report_that_come_later_are_listed(run: Path) -> None:
     assert "a note that came later" in load_run(run).summary["notes"]
     again = CliRunner().invoke(app, ["report", str(run), "--quiet"])
     assert again.exit_code == 0, again.output
-    assert th.verify(run).ok and not th.verify(run).unchecked
+    assert th.integrity.verify(run).ok and not th.integrity.verify(run).unchecked
 
 
 def test_reviews_carry_their_own_checksum(run: Path) -> None:
     load_run(run).review(0, "rejected", "a coincidence")
-    assert th.verify(run).ok and "reviews.json" in th.verify(run).checked
+    assert th.integrity.verify(run).ok and "reviews.json" in th.integrity.verify(run).checked
     text = (run / "reviews.json").read_text()
     (run / "reviews.json").write_text(text.replace("rejected", "accepted"))
     with pytest.raises(RunError, match="its checksum does not match") as found:
         _ = load_run(run).reviews
     assert "delete the entry 'sha256'" in str(found.value)
-    assert list(th.verify(run).damaged) == ["reviews.json"]
+    assert list(th.integrity.verify(run).damaged) == ["reviews.json"]
     # Whoever wants the change takes the checksum out, as the message says.
     record = json.loads(text.replace("rejected", "accepted"))
     del record["sha256"]
     (run / "reviews.json").write_text(json.dumps(record))
     assert repr(load_run(run).reviews) == "Reviews(1 accepted)"
     load_run(run).review(1, "accepted")
-    assert th.verify(run).ok
+    assert th.integrity.verify(run).ok
 
 
 WRONG: list[tuple[str, Any]] = [

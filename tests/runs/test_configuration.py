@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from thence.errors import ConfigError, PatternError
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.runs.configuration import Config, DiscretizeConfig, InputConfig, MinerConfig, OutputConfig, RefineConfig
 
 FULL = """\
@@ -111,7 +111,7 @@ def test_defaults_round_trip() -> None:
 
 
 def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) -> None:
-    settings = {"antecedent": (Where(kind="flow"), Where(cls=("Pipe", "Pump")))}
+    settings = {"antecedent": (ItemFilter(kind="flow"), ItemFilter(cls=("Pipe", "Pump")))}
     text = Config(miner=MinerConfig(settings=settings)).to_toml()
     back = Config.from_toml(write(tmp_path, text))
     assert back.miner.settings["antecedent"] == [{"kind": "flow"}, {"cls": ["Pipe", "Pump"]}]
@@ -196,7 +196,7 @@ def test_settings_of_a_made_miner_are_written_by_their_fields(tmp_path: Path) ->
         (
             "[miner]\nantecedent = 3",
             "line 2, [miner]",
-            "'antecedent': a constraint must be text, a th.Where or a list of them, got 3",
+            "'antecedent': a constraint must be text, a th.ItemFilter or a list of them, got 3",
         ),
         ("[miner]\nconsequent = [{ kind = 3 }]", "line 2, [miner]", "'consequent': 'kind' of a constraint must be"),
         ("[miner.consequent]\nknd = 'flow'", "line 1, [miner]", "unknown constraint 'knd' (did you mean 'kind'?)"),

@@ -73,7 +73,7 @@ def test_classes_of_every_type_are_states(classes: list[Any]) -> None:
 def test_a_target_of_numbers_is_cut_into_ranges() -> None:
     frame = pl.DataFrame({"x": np.arange(100) / 7, "y": np.arange(100) / 3})
     run = th.mine(frame, target="y", bins=4, progress="off")
-    assert all(isinstance(one, th.Interval) for one in run.rules.predict(frame) if one is not None)
+    assert all(isinstance(one, th.language.Interval) for one in run.rules.predict(frame) if one is not None)
 
 
 def test_files_are_read_as_rows_if_a_target_is_given(tmp_path: Path) -> None:
@@ -94,10 +94,10 @@ def test_files_are_read_as_rows_if_a_target_is_given(tmp_path: Path) -> None:
 def test_rows_are_read_from_any_file_that_readings_are_read_from(tmp_path: Path) -> None:
     """Every suffix with a reader is one that rows are read from, and dates in text are not states."""
     for suffix in READERS:
-        with pytest.raises(th.InputError, match="no such file"):
+        with pytest.raises(th.errors.InputError, match="no such file"):
             th.mine(tmp_path / f"absent.{suffix}", target="Class", progress="off")
     (tmp_path / "t.md").write_text("a,b")
-    with pytest.raises(th.InputError, match=r"unsupported file type '.md'"):
+    with pytest.raises(th.errors.InputError, match=r"unsupported file type '.md'"):
         th.mine(tmp_path / "t.md", target="Class", progress="off")
     days = FRAME.with_columns(day=pl.date(2024, 1, 1) + pl.duration(days=pl.col("id")))
     days.write_csv(tmp_path / "days.csv")
@@ -111,7 +111,7 @@ def test_the_target_tells_the_sheet(tmp_path: Path) -> None:
         FRAME.write_excel(book, worksheet="rows")
     rules = th.mine(tmp_path / "t.xlsx", target="Class", progress="off").rules
     assert list(rules) == list(th.mine(FRAME, target="Class", progress="off").rules)
-    with pytest.raises(th.InputError, match="none of the 2 sheets have a column 'Clas'"):
+    with pytest.raises(th.errors.InputError, match="none of the 2 sheets have a column 'Clas'"):
         th.mine(tmp_path / "t.xlsx", target="Clas", progress="off")
     named = Config.from_mapping({"input": {"read_sensors": {"sheet": "rows"}}})
     assert len(th.mine(tmp_path / "t.xlsx", target="Class", config=named, progress="off").rules) == len(rules)
@@ -157,24 +157,24 @@ def test_every_miner_mines_a_frame() -> None:
     ],
 )
 def test_mistakes_are_said(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(th.ConfigError, match=message):
+    with pytest.raises(th.errors.ConfigError, match=message):
         th.mine(FRAME, progress="off", **changes)
 
 
 def test_a_target_needs_rows_and_two_values() -> None:
-    with pytest.raises(th.ConfigError, match="fewer than two values"):
+    with pytest.raises(th.errors.ConfigError, match="fewer than two values"):
         th.mine(FRAME.with_columns(pl.lit("x").alias("Class")), target="Class", progress="off")
-    with pytest.raises(th.InputError, match="no rows"):
+    with pytest.raises(th.errors.InputError, match="no rows"):
         th.mine(FRAME.clear(), target="Class", progress="off")
-    with pytest.raises(th.InputError, match=r"needs two columns.*left out: 'id'"):
+    with pytest.raises(th.errors.InputError, match=r"needs two columns.*left out: 'id'"):
         th.mine(FRAME.select("id", "Class"), target="Class", progress="off")
 
 
 def test_sensor_data_have_no_target(tmp_path: Path) -> None:
     toy = th.datasets.load("toy")
-    with pytest.raises(th.ConfigError, match="use consequent= instead of target="):
+    with pytest.raises(th.errors.ConfigError, match="use consequent= instead of target="):
         th.mine(toy, target="n1", progress="off")
-    with pytest.raises(th.ConfigError, match="without a graph"):
+    with pytest.raises(th.errors.ConfigError, match="without a graph"):
         th.mine(FRAME, toy.graph, target="Class", progress="off")
-    with pytest.raises(th.InputError, match="no such file"):
+    with pytest.raises(th.errors.InputError, match="no such file"):
         th.mine(tmp_path / "absent.csv", target="Class", progress="off")

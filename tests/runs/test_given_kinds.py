@@ -13,7 +13,7 @@ from thence.errors import ConfigError, InputError
 from thence.runs.configuration import Config
 from thence.runs.inputs import load_job
 
-GRAPH = th.KnowledgeGraph(
+GRAPH = th.graph.KnowledgeGraph(
     [Node("tank", frozenset({"Tank"})), Node("J1", frozenset({"Junction"})), Node("J2", frozenset({"Junction"}))]
 )
 BIND = {"rule": ["{node}_{kind}", "{kind}_{node}"]}

@@ -18,6 +18,7 @@ import thence as th
 from tests.helpers.buildings import START
 from tests.helpers.networks import network
 from thence.data.graph.system import System
+from thence.data.readings.sensors import Sensor
 from thence.errors import MiningError
 
 LIFTED: dict[str, Any] = {"enrich": "lifted", "windows": "30min", "bins": 3}
@@ -27,7 +28,7 @@ def rebuilt(system: System, change: Any, **parts: Any) -> System:
     """The system with other readings."""
     frame = change(system.sensors.to_polars())
     known = {sensor.id: sensor for sensor in system.sensors.sensors}
-    sensors = [known.get(name, th.Sensor(name, name.partition("_")[0])) for name in frame.columns if name != "time"]
+    sensors = [known.get(name, Sensor(name, name.partition("_")[0])) for name in frame.columns if name != "time"]
     return replace(system, sensors=th.SensorData.from_wide(frame, sensors=sensors), **parts)
 
 
@@ -66,7 +67,7 @@ def test_shuffled_and_extended_data_get_the_same_codes(seed: int, more: int) -> 
 
     longer = rebuilt(later, change, name="net")
     assert longer.binding is not None
-    longer = replace(longer, binding=th.Binding({**longer.binding, "level_R": "R"}))
+    longer = replace(longer, binding=th.graph.Binding({**longer.binding, "level_R": "R"}))
     table = th.transactions(longer, **LIFTED, like=earlier)
     before, after = codes_by_sensor(earlier), codes_by_sensor(table)
     for (sensor, kind), codes in before.items():
@@ -95,7 +96,7 @@ def test_states_spelled_otherwise_are_the_same_states(spelled: tuple[Any, Any], 
         tables.append(th.transactions(data, windows="1h", bins=2, like=tables[0] if tables else None))
     assert not any("not seen" in note for note in tables[1].notes)
     rules = th.Exact(max_antecedents=1).mine(tables[0])
-    assert th.count_rules(rules, tables[1]).counts == rules.counts
+    assert th.evaluate.count_rules(rules, tables[1]).counts == rules.counts
 
 
 def test_new_states_are_counted_and_said() -> None:
@@ -109,7 +110,7 @@ def test_new_states_are_counted_and_said() -> None:
         "2 states of 1 sensor were not seen when the bins were fitted ('ajar', 'broken'): 3 readings"
     )
     rules = th.Exact(max_antecedents=1, min_confidence=0.5).mine(table)
-    counted = th.count_rules(rules, later)
+    counted = th.evaluate.count_rules(rules, later)
     at = [str(rule) for rule in counted].index("(lamp).value = 'on' → (door).value = 'open'")
     # A state that was not seen is known, and the rule fails there.
     assert (counted.counts.n_antecedent[at], counted.counts.n_both[at]) == (3, 2)
@@ -145,7 +146,7 @@ def test_equal_ids_of_another_system_do_not_share_bins() -> None:
     # Without names, the node of a sensor decides.
     assert louder.binding is not None
     moved = {**louder.binding, "flow_P1": "P2", "flow_P2": "P1"}
-    unnamed = th.transactions(replace(louder, name="", binding=th.Binding(moved)), **LIFTED, like=table)
+    unnamed = th.transactions(replace(louder, name="", binding=th.graph.Binding(moved)), **LIFTED, like=table)
     assert any("2 sensors here have the same id" in note and "flow_P1" in note for note in unnamed.notes)
 
 
@@ -184,21 +185,21 @@ def test_rules_that_another_system_cannot_count_are_left_out_and_listed() -> Non
     rules = th.Exact(max_antecedents=1, min_confidence=0.3).mine(table)
     small = net.select_kinds(["pressure", "demand"])
     other = th.transactions(small, **LIFTED, patterns=both[:1], properties=[])
-    counted = th.count_rules(rules, other)
+    counted = th.evaluate.count_rules(rules, other)
     assert 0 < len(counted) < len(rules)
     left = counted.facts["left_out"]
     assert sum(one["rules"] for one in left) == len(rules) - len(counted)
     assert any("no rows for the pattern" in one["reason"] for one in left)
     assert any("are left out" in note for note in counted.notes)
     with pytest.raises(MiningError, match="none of the rules can be counted"):
-        th.count_rules(rules, th.transactions(net, windows="30min", enrich="none"))
+        th.evaluate.count_rules(rules, th.transactions(net, windows="30min", enrich="none"))
 
 
 def test_a_rule_that_never_applied_has_no_confidence() -> None:
     before = pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]})
     table = th.TransactionTable.from_frame(before)
     rules = th.Exact(max_antecedents=1).mine(table)
-    counted = th.count_rules(rules, th.TransactionTable.from_frame(before.filter(pl.col("a") == "y")))
+    counted = th.evaluate.count_rules(rules, th.TransactionTable.from_frame(before.filter(pl.col("a") == "y")))
     never = counted.counts.n_antecedent == 0
     assert never.any() and np.isnan(counted.measure("confidence")[never]).all()
     assert not np.isnan(counted.measure("confidence")[~never]).any()

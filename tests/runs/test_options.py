@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -34,7 +35,7 @@ COMMANDS: Any = typer.main.get_command(app)
 IN_PYTHON = [option for option in OPTIONS if option.in_python]
 # Keywords of ``mine`` that also take objects, so that they are parameters of its own.
 OBJECTS = ("sensors", "graph", "binding", "ontology", "miner", "executor", "refine")
-KEYWORDS = {"mine": MineOptions, "transactions": TableOptions, "feature_table": FeatureOptions}
+KEYWORDS = {"mine": MineOptions, "transactions": TableOptions, "baselines.feature_table": FeatureOptions}
 
 
 def stored(annotation: Any) -> set[Any]:
@@ -73,7 +74,7 @@ def test_all_three_have_the_same_names() -> None:
 
 @pytest.mark.parametrize("function", KEYWORDS)
 def test_functions_show_the_defaults_of_the_configuration(function: str) -> None:
-    shown = inspect.signature(getattr(th, function)).parameters
+    shown = inspect.signature(attrgetter(function)(th)).parameters
     other = OTHER_DEFAULTS["transactions"] if function != "mine" else {}
     for option in OPTIONS:
         section, _, name = option.places[0].partition(".")
@@ -194,7 +195,7 @@ def test_auto_is_the_enrichment_for_the_data() -> None:
     ],
 )
 def test_values_that_are_not_allowed_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(th.ConfigError, match=message.replace(".", r"\.")):
+    with pytest.raises(th.errors.ConfigError, match=message.replace(".", r"\.")):
         th.mine(th.datasets.load("toy"), progress="off", **options)
 
 

@@ -81,7 +81,7 @@ def test_a_run_can_be_repeated_from_its_own_configuration(files: Path, tmp_path:
         bins=4,
         enrich="grounded",
         min_confidence=0.95,
-        consequent=th.Where(kind="pressure"),
+        consequent=th.ItemFilter(kind="pressure"),
         refine={"digest": 0, "top": 20, "by": "lift"},
         out=tmp_path / "a",
     )
@@ -101,7 +101,7 @@ def test_every_enrichment_runs_end_to_end(enrich: str, toy: Any) -> None:
     assert run.config.discretize.scope == ("sensor" if enrich == "lifted" else "kind")
     assert run.table is not None
     # The counts that a run reports are those of a count from scratch.
-    counted = th.count_rules(list(run.rules), run.table)
+    counted = th.evaluate.count_rules(list(run.rules), run.table)
     assert counted.counts.n_both.tolist() == run.rules.counts.n_both.tolist()
     assert run.summary["data_coverage"] == pytest.approx(run.rules.data_coverage)
 
@@ -185,7 +185,7 @@ def test_a_number_of_hops_becomes_the_neighbourhoods_of_the_table(toy: Any) -> N
     run = th.mine(toy.sensors, toy.graph, toy.binding, miner=Local, near=1, refine=None, progress="off")
     assert run.config.miner.settings == {"near": 1}
     assert run.table is not None and isinstance(run.table, th.TransactionTable)
-    assert run.rules.notes == (f"near: {th.within_hops(run.table, toy.graph, hops=1)}",)
+    assert run.rules.notes == (f"near: {run.table.within_hops(toy.graph, hops=1)}",)
     with pytest.raises(ConfigError, match="counts hops in the graph"):
         th.mine(toy.sensors, miner=Local, near=1, progress="off")
 
@@ -195,7 +195,7 @@ def test_numbers_go_to_miners_that_want_them(toy: Any) -> None:
         name, wants = "numbers", "numbers"
 
         def mine(self, table: Any, *, progress: Progress = silent) -> RuleSet:
-            assert isinstance(table, th.FeatureTable)
+            assert isinstance(table, th.tables.FeatureTable)
             return RuleSet.empty(f"saw {table.n_rows} rows")
 
     run = th.mine(toy.sensors, windows="1h", miner=Numbers(), progress="off")
@@ -334,13 +334,13 @@ def test_given_bin_edges_and_patterns(toy: Any) -> None:
     table = th.transactions(toy.sensors, windows="1h", bin_edges={"flow": [20.0]})
     assert table.discretizer.binnings["flow"].bin_edges.tolist() == [20.0]
     text = "(f:flow)-[in]->(p:Pipe)"
-    for pattern in (text, [text], th.Pattern.parse(text), [th.Pattern.parse(text)]):
+    for pattern in (text, [text], th.language.Pattern.parse(text), [th.language.Pattern.parse(text)]):
         lifted = th.transactions(toy.sensors, toy.graph, toy.binding, enrich="lifted", patterns=pattern)
-        assert [str(block.pattern) for block in lifted.blocks] == [str(th.Pattern.parse(text))]
+        assert [str(block.pattern) for block in lifted.blocks] == [str(th.language.Pattern.parse(text))]
 
 
 def test_feature_tables_keep_the_numbers(toy: Any) -> None:
-    table = th.feature_table(toy.sensors, toy.graph, toy.binding, windows="30min", enrich="grounded")
+    table = th.baselines.feature_table(toy.sensors, toy.graph, toy.binding, windows="30min", enrich="grounded")
     readings = toy.sensors.to_polars().drop("time").to_numpy()
     assert np.array_equal(table.numbers[:, :5], readings)
     assert sum(table.context) == len(table.features) - 5

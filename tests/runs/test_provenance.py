@@ -38,6 +38,6 @@ def test_a_table_hash_follows_everything_that_a_miner_reads() -> None:
 
 def test_feature_tables_are_hashed_too() -> None:
     data = th.datasets.load("toy")
-    hourly = hash_table(th.feature_table(data.sensors, windows="1h"))
-    assert hourly == hash_table(th.feature_table(data.sensors, windows="1h"))
-    assert hourly != hash_table(th.feature_table(data.sensors, windows="2h"))
+    hourly = hash_table(th.baselines.feature_table(data.sensors, windows="1h"))
+    assert hourly == hash_table(th.baselines.feature_table(data.sensors, windows="1h"))
+    assert hourly != hash_table(th.baselines.feature_table(data.sensors, windows="2h"))

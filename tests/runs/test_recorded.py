@@ -86,7 +86,7 @@ def test_recorded_defaults_of_one_enrichment_do_not_stick_to_another(tmp_path: P
 
 
 def test_zero_hops_make_no_lifted_pattern() -> None:
-    with pytest.raises(th.ConfigError, match="'hops' must be at least 1 for the enrichment 'lifted', got 0"):
+    with pytest.raises(th.errors.ConfigError, match="'hops' must be at least 1 for the enrichment 'lifted', got 0"):
         th.transactions(th.datasets.load("toy"), enrich="lifted", hops=0)
 
 

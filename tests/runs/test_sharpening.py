@@ -38,7 +38,7 @@ def test_sharper_rules_of_several_sites_are_counted_at_each() -> None:
     sites = [replace(toy, name="north"), replace(toy.between("2024-01-01T12:00"), name="south")]
     run = th.mine(sites, windows="30min", bins=3, progress="off", min_confidence=0.7, refine={"sharpen": True})
     assert {"confidence_north", "confidence_south"} <= set(run.rules.extras)
-    assert th.by_site(run.rules, run.table).height == 2 * len(run.rules)
+    assert th.evaluate.by_site(run.rules, run.table).height == 2 * len(run.rules)
 
 
 def test_bins_of_a_plain_table_are_cut_towards_its_target() -> None:

@@ -171,7 +171,7 @@ def test_each_site_has_its_own_period_and_calendar() -> None:
 def test_support_and_confidence_by_site(tmp_path: Path) -> None:
     sites, _ = pooled()
     run = th.mine(sites, windows="30min", bins=3, progress="off", out=tmp_path / "run")
-    frame = th.by_site(run.rules, run.table)
+    frame = th.evaluate.by_site(run.rules, run.table)
     assert frame.height == 2 * len(run.rules) and set(frame["site"]) == {"north", "south"}
     together = frame.group_by("rule").agg(pl.col("holds").sum(), pl.col("applies").sum()).sort("rule")
     assert together["holds"].to_list() == run.rules.counts.n_both.tolist()
@@ -182,9 +182,9 @@ def test_support_and_confidence_by_site(tmp_path: Path) -> None:
     assert np.allclose(again.rules.measure("confidence_south"), south, equal_nan=True)
     # Counted on another table, the columns of these sites are gone.
     alone = th.transactions(sites[0], enrich="lifted", windows="30min", bins=3, like=run)
-    assert "confidence_south" not in th.count_rules(run.rules, alone).extras
+    assert "confidence_south" not in th.evaluate.count_rules(run.rules, alone).extras
     with pytest.raises(MiningError, match="one system"):
-        th.by_site(run.rules, alone)
+        th.evaluate.by_site(run.rules, alone)
 
 
 def test_a_rule_is_not_counted_where_a_site_has_no_place_for_it() -> None:
@@ -284,7 +284,7 @@ def test_other_enrichments_and_units_are_refused() -> None:
         with pytest.raises(ConfigError, match=f"together with the enrichment '{mode}'"):
             th.transactions(sites, enrich=mode)
     with pytest.raises(ConfigError, match="raw numbers"):
-        th.feature_table(sites)
+        th.baselines.feature_table(sites)
     frame = sites[1].sensors.to_polars()
     feet = [replace(s, unit="ft") if s.kind == "pressure" else s for s in sites[1].sensors.sensors]
     with pytest.raises(ConfigError, match="'pressure' have the unit 'm' in 'north' and 'ft' in 'south'"):
@@ -325,7 +325,9 @@ def test_systems_in_a_configuration_and_in_folders(tmp_path: Path) -> None:
     config = Config.from_toml(tmp_path / "job.toml")
     assert Config.from_mapping(config.to_mapping()) == config
     run = th.mine(config=config, progress="off")
-    direct = th.mine([replace(s, ontology=th.Ontology.water()) for s in sites], windows="30min", bins=3, progress="off")
+    direct = th.mine(
+        [replace(s, ontology=th.graph.Ontology.water()) for s in sites], windows="30min", bins=3, progress="off"
+    )
     assert counted(run.rules) == counted(direct.rules)
     found = find_system_files("north", tmp_path / "north")
     assert Path(str(found.graph[0] if found.graph else "")).name == "graph.json"
@@ -362,7 +364,7 @@ def test_mistakes_in_a_list_of_systems(tmp_path: Path, text: str, message: str) 
 
 def test_leaving_out_each_site() -> None:
     sites = [replace(network(120, seed), name=f"s{seed}") for seed in range(3)]
-    result = th.generalisation(sites, by="site", windows="30min", bins=3)
+    result = th.evaluate.generalise(sites, by="site", windows="30min", bins=3)
     assert list(result.sites) == ["s0", "s1", "s2"]
     for found in result.sites.values():
         lifted = found.modes["lifted"]
@@ -370,11 +372,11 @@ def test_leaving_out_each_site() -> None:
         assert lifted.partly_unseen.places == 0 and lifted.seen.places == 20
     assert "measured on the site left out" in str(result) and set(result.describe()["sites"]) == {"s0", "s1", "s2"}
     with pytest.raises(ConfigError, match="at least two"):
-        th.generalisation(sites[:1], by="site")
+        th.evaluate.generalise(sites[:1], by="site")
     with pytest.raises(ConfigError, match="about one site"):
-        th.generalisation(sites, by="site", enrich="none")
+        th.evaluate.generalise(sites, by="site", enrich="none")
     with pytest.raises(ConfigError, match="several systems are given"):
-        th.generalisation(sites)
+        th.evaluate.generalise(sites)
 
 
 def test_the_graphs_stand_side_by_side() -> None:
@@ -432,5 +434,5 @@ def test_sites_in_one_object_are_mined_as_a_list_of_them() -> None:
     options = {"windows": "1h", "bins": 3, "enrich": "lifted", "progress": "off"}
     listed, whole = th.mine(sites, **options), th.mine(th.System.of_sites(sites), **options)
     assert list(whole.rules) == list(listed.rules) and len(whole.rules)
-    measured = th.generalisation(th.System.of_sites(sites), by="site", windows="1h", bins=3)
-    assert measured.describe() == th.generalisation(sites, by="site", windows="1h", bins=3).describe()
+    measured = th.evaluate.generalise(th.System.of_sites(sites), by="site", windows="1h", bins=3)
+    assert measured.describe() == th.evaluate.generalise(sites, by="site", windows="1h", bins=3).describe()

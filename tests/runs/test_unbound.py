@@ -96,12 +96,12 @@ def test_many_sensors_without_a_node_are_an_error(files: Path, tmp_path: Path) -
 def test_a_partial_binding_of_the_caller_is_taken(files: Path) -> None:
     toy = th.datasets.load("toy")
     first = toy.sensors.ids[0]
-    binding = th.bind(toy.sensors, toy.graph, table={first: toy.binding[first]}, partial=True)
+    binding = th.graph.bind(toy.sensors, toy.graph, table={first: toy.binding[first]}, partial=True)
     assert len(binding.left_out) == 4
     table = th.transactions(toy.sensors, toy.graph, binding, windows="1h", bins=3, enrich="grounded")
     assert "4 sensors belong to no node" in table.notes[0]
-    with pytest.raises(th.BindingError, match="4 problems"):
-        th.transactions(toy.sensors, toy.graph, th.Binding({first: toy.binding[first]}), enrich="grounded")
+    with pytest.raises(th.errors.BindingError, match="4 problems"):
+        th.transactions(toy.sensors, toy.graph, th.graph.Binding({first: toy.binding[first]}), enrich="grounded")
 
 
 def test_a_wrong_node_in_a_table_is_an_error_however_few(files: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_a_wrong_kind_is_refused_by_name(
     name: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(th.ThenceError) as caught:
+    with pytest.raises(th.errors.ThenceError) as caught:
         th.mine(th.datasets.load("toy"), **{"progress": "off", name: value})
     assert len(str(caught.value)) < 300
     assert not list(tmp_path.iterdir())

@@ -9,6 +9,7 @@ import polars as pl
 
 import thence as th
 from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.readings.sensors import Sensor
 
 HOSTILE = {
     "html": '<script>alert("1")</script><img src=x onerror=alert(1)>',
@@ -47,7 +48,7 @@ def hostile_system() -> th.System:
         after, state = names[(number + 1) % len(names)], number % 2 == 0
         columns[name] = [HOSTILE["html"] if on else after for on in switch] if state else switch * 5.0 + number
         kind = HOSTILE["sparql"] if state else HOSTILE["html end"]
-        sensors.append(th.Sensor(name, kind=kind, unit=None if state else HOSTILE["entity"], categorical=state))
+        sensors.append(Sensor(name, kind=kind, unit=None if state else HOSTILE["entity"], categorical=state))
         labels = frozenset([f"label {names[number % 2]}"])
         nodes.append(Node(f"node {name}", labels, {f"property {names[number % 3]}": after, "length": number % 3}))
         binding[name] = f"node {name}"
@@ -55,4 +56,4 @@ def hostile_system() -> th.System:
             source, label = f"node {names[number - 1]}", frozenset([f"to {names[5]}"])
             edges.append(Edge(f"edge {name}", source, f"node {name}", label, {f"since {name}": after}))
     data = th.SensorData.from_wide(pl.DataFrame(columns), sensors=sensors)
-    return th.System(data, KnowledgeGraph(nodes, edges), th.Binding(binding), name=HOSTILE["html"])
+    return th.System(data, KnowledgeGraph(nodes, edges), th.graph.Binding(binding), name=HOSTILE["html"])

@@ -196,7 +196,7 @@ def test_screens_show_no_escape_sequence(run: th.Run) -> None:
 
 def test_messages_quote_names(tmp_path: Path) -> None:
     for name in HOSTILE.values():
-        text = str(th.InputError(f"no such column {quote(name)}", where=name, hint=f"not {quote(name)}"))
+        text = str(th.errors.InputError(f"no such column {quote(name)}", where=name, hint=f"not {quote(name)}"))
         assert not CONTROL.search(text) and "\u202e" not in text and "\n" not in text
 
 

@@ -52,7 +52,7 @@ def test_findings_are_the_controls_the_laws_and_the_rules_of_a_run() -> None:
     assert all(one in found and one.key in found for one in expected) and "0" * 16 not in found
     with pytest.raises(IndexError):
         found[len(found)]
-    with pytest.raises(th.ConfigError, match="no rule, law or control has the key 'x'"):
+    with pytest.raises(th.errors.ConfigError, match="no rule, law or control has the key 'x'"):
         found["x"]
 
 
@@ -108,7 +108,7 @@ def test_filters_agree_with_what_each_statement_says_of_itself() -> None:
     assert list(exact) == [one for one in found if one.counts.applies and one.counts.holds == one.counts.applies]
     assert list(found.filter(kind="law")) == list(found.laws)
     assert list(found.filter(where=lambda one: "level" in one.about.kinds)) == list(found.filter(quantity="level"))
-    with pytest.raises(th.ConfigError, match="there is no kind 'laws'"):
+    with pytest.raises(th.errors.ConfigError, match="there is no kind 'laws'"):
         found.filter(kind="laws")
 
 
@@ -145,7 +145,7 @@ def test_statements_of_every_kind_are_exported(tmp_path: Path) -> None:
     document = json.loads(found.export(tmp_path / "a.json").read_text("utf-8"))
     assert [one["key"] for one in document["statements"]] == keys_of(found)
     assert found.export(tmp_path / "a.md").read_text("utf-8").count("\n| ") == len(found) + 1
-    with pytest.raises(th.ConfigError, match="sparql holds rules only"):
+    with pytest.raises(th.errors.ConfigError, match="sparql holds rules only"):
         found.export(tmp_path / "a.rq", "sparql")
 
 

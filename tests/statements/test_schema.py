@@ -46,12 +46,12 @@ def test_what_is_written_is_read_again() -> None:
 
 
 def test_what_is_no_statement_is_refused() -> None:
-    with pytest.raises(th.InputError, match="there is no kind of statement 'lav'"):
+    with pytest.raises(th.errors.InputError, match="there is no kind of statement 'lav'"):
         statement_from_dict({"kind": "lav"})
     for one in (found()[0], found().laws[0], found().rules.rule(0), Ranges("a", "b", (), (0.0,), (1.0,))):
         for name in set(one.to_dict()) & {"antecedent", "band", "threshold", "low"}:
             record = {key: value for key, value in one.to_dict().items() if key != name}
-            with pytest.raises(th.InputError, match="is incomplete or damaged"):
+            with pytest.raises(th.errors.InputError, match="is incomplete or damaged"):
                 statement_from_dict(record)
             with pytest.raises(jsonschema.ValidationError):
                 jsonschema.validate(

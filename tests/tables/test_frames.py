@@ -53,11 +53,11 @@ def test_patterns_say_what_a_column_holds() -> None:
     frame = pl.DataFrame({"is_on": [0.5, 1.0], "is_off": [0, 1], "size": [1, 2], "code": ["1", "2"]})
     read = read_columns(frame, categorical="is_*", numeric=["size", "code"])
     assert read.categories == ((0.5, 1.0), (0.0, 1.0), None, None)
-    with pytest.raises(th.ConfigError, match=r"categorical: no column matches 'iz_on' .did you mean 'is_on'"):
+    with pytest.raises(th.errors.ConfigError, match=r"categorical: no column matches 'iz_on' .did you mean 'is_on'"):
         read_columns(frame, categorical=["iz_on"])
-    with pytest.raises(th.ConfigError, match="both categorical and numeric"):
+    with pytest.raises(th.errors.ConfigError, match="both categorical and numeric"):
         read_columns(frame, categorical="size", numeric="s*")
-    with pytest.raises(th.InputError, match="must hold numbers, got 'a'"):
+    with pytest.raises(th.errors.InputError, match="must hold numbers, got 'a'"):
         read_columns(pl.DataFrame({"x": ["a", "b"]}), numeric="x")
     assert matching_names("x[0]", ["x0", "x[0]"], option="ignore") == ["x[0]"]
 
@@ -77,9 +77,9 @@ def test_spellings_of_a_state_are_one_state() -> None:
 
 
 def test_lists_and_empty_frames_are_refused() -> None:
-    with pytest.raises(th.InputError, match="numbers or categories"):
+    with pytest.raises(th.errors.InputError, match="numbers or categories"):
         read_columns(pl.DataFrame({"x": [[1], [2]]}))
-    with pytest.raises(th.InputError, match="no columns"):
+    with pytest.raises(th.errors.InputError, match="no columns"):
         read_columns(pl.DataFrame())
 
 
@@ -146,7 +146,7 @@ def test_like_counts_what_the_earlier_table_does_not_have() -> None:
     )
     assert later.codes.tolist() == [[-1, 0], [0, -1], [-1, -1]]
     assert later.notes == ("values that the earlier table does not have are missing: 's' (2), 't' (1)",)
-    with pytest.raises(th.InputError, match="lacks columns of the earlier table: 't'"):
+    with pytest.raises(th.errors.InputError, match="lacks columns of the earlier table: 't'"):
         TransactionTable.from_frame(pl.DataFrame({"s": ["open"]}), like=table)
 
 
@@ -157,10 +157,10 @@ def test_like_takes_a_run_a_discretizer_and_refuses_others() -> None:
     assert TransactionTable.from_frame(frame, like=run).codes.tolist() == run.table.codes.tolist()
     by_bins = TransactionTable.from_frame(frame, like=run.discretizer)
     assert by_bins.codes.tolist() == run.table.codes.tolist()
-    with pytest.raises(th.ConfigError, match="cannot use bins of int"):
+    with pytest.raises(th.errors.ConfigError, match="cannot use bins of int"):
         TransactionTable.from_frame(frame, like=3)
     lifted = th.transactions(th.datasets.load("toy"), enrich="lifted")
-    with pytest.raises(th.ConfigError, match="not made from a data frame"):
+    with pytest.raises(th.errors.ConfigError, match="not made from a data frame"):
         TransactionTable.from_frame(frame, like=lifted)
 
 
@@ -177,4 +177,4 @@ def test_a_feature_table_keeps_numbers_and_later_states() -> None:
     assert later.numbers[0].tolist() == [2.5, 0.0]
     assert np.isnan(later.numbers[1, 1])
     assert later.notes
-    assert table.discretize(th.Discretizer(scope="sensor")).notes == table.notes
+    assert table.discretize(th.tables.Discretizer(scope="sensor")).notes == table.notes

@@ -117,15 +117,15 @@ def test_applies_agrees_with_the_table_that_was_mined(data: st.DataObject) -> No
 
 def test_missing_columns_are_named_and_the_nearest_suggested() -> None:
     rules = rule_set(([Item.is_(Feature("shape"), "x"), Item.is_(Feature("size"), "y")], Item.is_(CLASS, "u"), 10, 9))
-    with pytest.raises(th.InputError, match=r"lacks 2 columns .*'shape', 'size'.*did you mean 'shapes'"):
+    with pytest.raises(th.errors.InputError, match=r"lacks 2 columns .*'shape', 'size'.*did you mean 'shapes'"):
         rules.applies(pl.DataFrame({"shapes": ["x"]}))
 
 
 def test_text_in_a_column_of_numbers_is_named() -> None:
     rules = rule_set(([Item.compare(A, ">=", 2.0)], Item.is_(CLASS, "u"), 10, 9))
-    with pytest.raises(th.InputError, match=r"row 1: column 'a' must hold numbers, got 'high'"):
+    with pytest.raises(th.errors.InputError, match=r"row 1: column 'a' must hold numbers, got 'high'"):
         rules.applies(pl.DataFrame({"a": ["3", "high"]}))
-    with pytest.raises(th.InputError, match="numbers or categories"):
+    with pytest.raises(th.errors.InputError, match="numbers or categories"):
         rules.applies(pl.DataFrame({"a": [[1], [2]]}))
 
 
@@ -135,13 +135,13 @@ def test_items_that_are_not_columns_are_refused() -> None:
     assert column_of(Feature("s", name="change")) is None
     assert column_of(Feature("s", relative=True)) is None
     rules = rule_set(([Item.compare(lifted, ">=", 2.0)], Item.is_(CLASS, "u"), 10, 9))
-    with pytest.raises(th.ConfigError, match="not about a column"):
+    with pytest.raises(th.errors.ConfigError, match="not about a column"):
         rules.applies(FRAME)
     patterned = RuleSet.from_rules(
         [Rule((Item.is_(A, 1.0),), Item.is_(B, "x"), "(p:Pipe)", "for every Pipe p")],
         Counts.from_matrix([[1, 1, 1, 1]]),
     )
-    with pytest.raises(th.ConfigError, match="lifted rules are about places"):
+    with pytest.raises(th.errors.ConfigError, match="lifted rules are about places"):
         patterned.predict(FRAME)
 
 
@@ -185,10 +185,10 @@ def test_rules_about_several_columns_need_a_target() -> None:
         ([Item.compare(A, ">=", 2.0)], Item.is_(CLASS, "u"), 10, 9),
         ([Item.compare(A, ">=", 2.0)], Item.is_(B, "x"), 10, 8),
     )
-    with pytest.raises(th.ConfigError, match="several columns: 'b', 'class'"):
+    with pytest.raises(th.errors.ConfigError, match="several columns: 'b', 'class'"):
         rules.predict(FRAME)
     assert rules.predict(FRAME, target="b").tolist() == [None, "x", "x", None]
-    with pytest.raises(th.ConfigError, match=r"no rule concludes about 'clas' .did you mean 'class'"):
+    with pytest.raises(th.errors.ConfigError, match=r"no rule concludes about 'clas' .did you mean 'class'"):
         rules.predict(FRAME, target="clas")
 
 

@@ -40,7 +40,7 @@ def written(rules: RuleSet) -> list[Any]:
 
 def mine_exact(frame: pl.DataFrame) -> RuleSet:
     table = TransactionTable.from_frame(frame, bins=4)
-    return th.add_confidence_bound(
+    return th.evaluate.add_confidence_bound(
         th.Exact(min_confidence=0.7, max_antecedents=2).mine(table), table, min_confidence=0.7
     )
 
@@ -79,7 +79,7 @@ def test_rules_do_not_depend_on_the_order_of_rows(find: Any) -> None:
 def test_a_classifier_does_not_depend_on_the_order_of_rows() -> None:
     pytest.importorskip("sklearn")
     frame = flowers()
-    fitted = [th.RuleClassifier().fit(one.drop("kind"), one["kind"].to_numpy()) for one in orders().values()]
+    fitted = [th.estimators.RuleClassifier().fit(one.drop("kind"), one["kind"].to_numpy()) for one in orders().values()]
     for one in fitted:
         assert [str(rule) for rule in one.rules_] == [str(rule) for rule in fitted[0].rules_]
         assert one.predict(frame.drop("kind")).tolist() == fitted[0].predict(frame.drop("kind")).tolist()
@@ -93,7 +93,7 @@ def test_a_column_of_times_says_that_rows_follow_each_other() -> None:
     assert not plain.is_ordered and timed.is_ordered
     assert timed.features == plain.features and np.array_equal(timed.codes, plain.codes)
     for table, known in ((plain, True), (timed, False)):
-        bound = th.add_confidence_bound(th.Exact().mine(table), table).measure("assured_confidence")
+        bound = th.evaluate.add_confidence_bound(th.Exact().mine(table), table).measure("assured_confidence")
         assert (np.isfinite(bound) == known).all()
     assert np.array_equal(FeatureTable.from_frame(frame, time="when").times, hours)
     assert timed.shuffled().codes.tolist() == timed.codes.tolist()

@@ -85,7 +85,7 @@ def export(
 def _store(rules: RuleSet, url: str, options: dict[str, Any]) -> StoredRules:
     """Write rules to a server, with options that are checked."""
     from thence._base.settings.typed import Location, check_keywords
-    from thence.show.export.stored_rules import store_rules
+    from thence.show.export.stores import store_rules
 
     check_keywords(store_rules, options, Location(), without=["rules", "url"])
     return store_rules(rules, url, **options)

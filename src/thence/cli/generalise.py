@@ -25,7 +25,7 @@ _SHOWN = 5
 
 @with_table(
     *("windows", "bins", "min_support", "min_confidence", "max_antecedents", "hops", "min_embeddings", "seed"),
-    like="generalisation",
+    like="evaluate.generalise",
 )
 def generalise(
     source: Config,
@@ -54,7 +54,7 @@ def generalise(
     quiet: Quiet = False,
 ) -> None:
     """Mine at some places and times and measure the rules at others."""
-    from thence.lab.evaluate.generalisation import generalisation
+    from thence.lab.evaluate.generalisation import generalise as generalise_rules
     from thence.runs.inputs import load_job
 
     other_options = parse_assignments(other_option, flag="--other-option")
@@ -68,7 +68,7 @@ def generalise(
     if by != "site":
         system.require_one_site("several systems are given", hint="add --by site to leave out one at a time")
     with progress_bars(quiet=quiet or as_json) as progress:
-        measure: Any = generalisation  # the type of its result depends on ``by``
+        measure: Any = generalise_rules  # the type of its result depends on ``by``
         result = measure(
             system,
             by=by,

@@ -27,7 +27,7 @@ def verify(
     quiet: Quiet = False,
 ) -> None:
     """Tell whether files are as they were written. The exit code is 1 if one is not, or if a path has no checksums."""
-    from thence._base.integrity.verify import verify as verify_path
+    from thence._base.integrity.verification import verify as verify_path
 
     found, missing = [], False
     for path in paths:

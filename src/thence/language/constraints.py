@@ -1,8 +1,8 @@
 """Item constraints: which items are allowed on which side of a rule.
 
-A ``Where`` describes items by their feature and value; a string is short for ``Where(item=…)``. Miners turn constraints
-into masks over the items of a block *before* they search (``thence.tables.admissibility``). Classes match subclasses
-too, since features carry the ancestors of their classes. This module does not search or count.
+An ``ItemFilter`` describes items by their feature and value; a string is short for ``ItemFilter(item=…)``. Miners turn
+constraints into masks over the items of a block *before* they search (``thence.tables.admissibility``). Classes match
+subclasses too, since features carry the ancestors of their classes. This module does not search or count.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from functools import lru_cache
 from typing import Any
 
 from thence.errors import ConfigError, InputError, nearest
-from thence.language.item_text import parse_item
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role
 from thence.language.short_text import ShortTest, short_item, split_short
 from thence.language.states import state_key
 
 __all__ = [
     "Constraint",
-    "Where",
+    "ItemFilter",
     "explain_no_match",
     "is_constraint",
     "list_alternatives",
@@ -31,7 +30,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class Where:
+class ItemFilter:
     """A description of items.
 
     An item matches if every given field matches. Each field except ``value`` takes a string or several strings, of
@@ -54,8 +53,8 @@ class Where:
     Examples:
         >>> from thence.language.items import Feature
         >>> flow = Item.among(Feature("s1", label="flow"), Interval(23, 31))
-        >>> Where(kind="flow").matches(flow), Where(item="s1").matches(flow), Where(item="s1 >= 20").matches(flow)
-        (True, True, True)
+        >>> [one.matches(flow) for one in (ItemFilter(kind="flow"), ItemFilter(item="s1"), ItemFilter(item="s1 >= 20"))]
+        [True, True, True]
     """
 
     feature: str | tuple[str, ...] = ()
@@ -78,7 +77,7 @@ class Where:
             object.__setattr__(self, field.name, several)
 
     @staticmethod
-    def from_mapping(data: Mapping[str, Any]) -> Where:
+    def from_mapping(data: Mapping[str, Any]) -> ItemFilter:
         """Create a constraint from a table of a configuration file.
 
         Args:
@@ -87,7 +86,7 @@ class Where:
         Raises:
             ConfigError: If a field is unknown.
         """
-        known = [field.name for field in fields(Where)]
+        known = [field.name for field in fields(ItemFilter)]
         cleaned: dict[str, Any] = {}
         for key, value in data.items():
             name = "cls" if key == "class" else key
@@ -96,7 +95,7 @@ class Where:
                     f"unknown constraint '{key}'", hint=nearest(key, known) or "known: " + ", ".join(known)
                 )
             cleaned[name] = tuple(value) if isinstance(value, list) else value
-        return Where(**cleaned)
+        return ItemFilter(**cleaned)
 
     def matches(self, item: Item) -> bool:
         """Return whether an item fits the description.
@@ -124,7 +123,7 @@ class Where:
         return self.value is not None or any(_parse_exact(text) or split_short(text) for text in texts)
 
 
-Constraint = str | Where | Iterable[str | Where] | Mapping[str, Any] | None
+Constraint = str | ItemFilter | Iterable[str | ItemFilter] | Mapping[str, Any] | None
 
 
 def _names(feature: Feature) -> set[str]:
@@ -155,7 +154,7 @@ def _text_fits(item: Item, text: str) -> bool:
 @lru_cache(maxsize=256)
 def _parse_exact(text: str) -> Item | None:
     try:
-        return parse_item(text)
+        return Item.parse(text)
     except InputError:
         return None
 
@@ -232,10 +231,10 @@ def prepare_constraint(constraint: Constraint) -> Constraint:
         ConfigError: If ``constraint`` is not a constraint.
 
     Examples:
-        >>> len(prepare_constraint(Where(sensor=name) for name in ("s1", "s2")))
+        >>> len(prepare_constraint(ItemFilter(sensor=name) for name in ("s1", "s2")))
         2
     """
-    if constraint is None or isinstance(constraint, (str, Where, Mapping)):
+    if constraint is None or isinstance(constraint, (str, ItemFilter, Mapping)):
         list_alternatives(constraint)
         return constraint
     if isinstance(constraint, bytes) or not isinstance(constraint, Iterable):
@@ -259,7 +258,7 @@ def is_constraint(given: Any) -> bool:
     return True
 
 
-def list_alternatives(constraint: Constraint) -> tuple[Where, ...] | None:
+def list_alternatives(constraint: Constraint) -> tuple[ItemFilter, ...] | None:
     """Return the alternatives of a constraint, one of which an item must match; ``None`` if every item is allowed.
 
     Raises:
@@ -267,34 +266,34 @@ def list_alternatives(constraint: Constraint) -> tuple[Where, ...] | None:
     """
     if constraint is None:
         return None
-    if isinstance(constraint, (str, Where, Mapping)):
-        return (_where(constraint),)
+    if isinstance(constraint, (str, ItemFilter, Mapping)):
+        return (_as_filter(constraint),)
     if isinstance(constraint, Iterator):
         # The first block would exhaust it, and the next one would see a constraint that no item matches.
         raise ConfigError("a constraint must not be an iterator", hint="pass a list instead of a generator")
     if isinstance(constraint, bytes) or not isinstance(constraint, Iterable):
         raise _wrong_type(constraint)
-    return tuple(_where(one) for one in constraint)
+    return tuple(_as_filter(one) for one in constraint)
 
 
-def _where(given: Any) -> Where:
-    if isinstance(given, Where):
+def _as_filter(given: Any) -> ItemFilter:
+    if isinstance(given, ItemFilter):
         return given
     if isinstance(given, Mapping):
-        return Where.from_mapping(given)
+        return ItemFilter.from_mapping(given)
     if isinstance(given, str):
         if not given.strip():
             raise ConfigError("a constraint must not be empty text", hint="name a column, sensor or kind")
-        return Where(item=given.strip())
+        return ItemFilter(item=given.strip())
     raise _wrong_type(given)
 
 
 def _wrong_type(given: Any) -> ConfigError:
-    hint = "pass, for example, 'pump', 'pump = on' or th.Where(sensor=…)"
+    hint = "pass, for example, 'pump', 'pump = on' or th.ItemFilter(sensor=…)"
     if isinstance(given, Item):
-        hint = "pass str(item), or describe it with th.Where(feature=…, value=…)"
+        hint = "pass str(item), or describe it with th.ItemFilter(feature=…, value=…)"
     shown = f"'{given}'" if isinstance(given, Item) else repr(given)
-    return ConfigError(f"a constraint must be text, a th.Where or a list of them, got {shown}", hint=hint)
+    return ConfigError(f"a constraint must be text, a th.ItemFilter or a list of them, got {shown}", hint=hint)
 
 
 def explain_no_match(items: Iterable[Item], side: str, constraint: Constraint) -> str | None:
@@ -309,7 +308,7 @@ def explain_no_match(items: Iterable[Item], side: str, constraint: Constraint) -
         The explanation, or ``None`` if an item matches.
 
     Examples:
-        >>> explain_no_match([], "antecedent", Where(sensor="s1"))
+        >>> explain_no_match([], "antecedent", ItemFilter(sensor="s1"))
         'no item of the table matches the constraint on the antecedent (no feature of the table has a sensor)'
     """
     choices = list_alternatives(constraint)
@@ -324,7 +323,7 @@ def explain_no_match(items: Iterable[Item], side: str, constraint: Constraint) -
     return f"no item of the table matches the constraint on the {side}" + (f" ({hint})" if hint else "")
 
 
-def _nearest_of(choice: Where, items: Sequence[Item]) -> str | None:
+def _nearest_of(choice: ItemFilter, items: Sequence[Item]) -> str | None:
     """Suggest values for the first field of a constraint that no item matches."""
     features = dict.fromkeys(item.feature for item in items)
     readings = [f for f in features if f.aspect is Aspect.MEASUREMENT]
@@ -338,7 +337,7 @@ def _nearest_of(choice: Where, items: Sequence[Item]) -> str | None:
     }
     for name, there in known.items():
         wanted = _several(getattr(choice, name))
-        if not wanted or any(Where(**{name: wanted}).matches(item) for item in items):
+        if not wanted or any(ItemFilter(**{name: wanted}).matches(item) for item in items):
             continue
         listed = sorted({text for text in there if text})
         holding = [text for text in listed if wanted[0].strip("*") in text]
@@ -347,7 +346,7 @@ def _nearest_of(choice: Where, items: Sequence[Item]) -> str | None:
         shown = ", ".join(f"'{text}'" for text in listed[:3]) + (" …" if len(listed) > 3 else "")
         return close or (f"{title} can be {shown}" if listed else f"no feature of the table has a {title}")
     texts = _several(choice.item)
-    if texts and not any(Where(item=texts).matches(item) for item in items):
+    if texts and not any(ItemFilter(item=texts).matches(item) for item in items):
         return _nearest_text(texts[0], items)
     others = replace(choice, value=None)
     values = [f"{item.value!r}" for item in items if others.matches(item)]

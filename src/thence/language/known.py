@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from thence.errors import ConfigError, InputError, nearest
-from thence.language.item_text import parse_item
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role, Value
 from thence.language.short_text import ShortTest, split_short
 from thence.language.states import state_key
@@ -45,7 +44,7 @@ class _Parts(Protocol):
 class KnownRule:
     """A rule that is known before anything is mined.
 
-    Items are written as in ``th.parse_item``, or in the short form: ``level < 3.3``, ``pump = on``,
+    Items are written as in ``th.Item.parse``, or in the short form: ``level < 3.3``, ``pump = on``,
     ``4.5 <= petal length < 5``. The short form names a column, a sensor, a variable or a kind.
 
     Args:
@@ -219,7 +218,7 @@ def _read_item(text: str) -> Item | ShortTest:
     """An item in its exact form, or the parts of a short form."""
     if text.startswith(_EXACT):
         try:
-            return parse_item(text)
+            return Item.parse(text)
         except InputError as error:
             raise ConfigError(f"in a known rule: {error.message}", hint=error.hint) from error
     short = split_short(text)

@@ -70,7 +70,7 @@ def read_system(
         bind_options: Further keywords of ``bind``, such as ``{"partial": True}``.
 
     Returns:
-        The system, ready for ``mine``, ``transactions``, ``compare`` and ``generalisation``.
+        The system, ready for ``mine``, ``transactions``, ``compare`` and ``generalise``.
 
     Examples:
         >>> import thence as th

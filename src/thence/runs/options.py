@@ -46,7 +46,7 @@ OTHER_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         # A table of the readings alone, unless an enrichment is asked for.
         "transactions": {"enrich": "none"},
         # Those of the published measurements: enrichments are compared on the same windows and bins.
-        "generalisation": {"windows": "30min", "bins": 10, "min_support": 0.02, "hops": 2},
+        "evaluate.generalise": {"windows": "30min", "bins": 10, "min_support": 0.02, "hops": 2},
     }
 )
 """The defaults of functions and commands that are not those of the table, with the reason for each."""

@@ -1,7 +1,7 @@
 """The pipeline: from a system to rules and a run. With ``runs.preparation`` it wires the parts together.
 
 Each step is a function of its own elsewhere. Here the steps get their part of the configuration, run in order, and are
-timed and recorded; ``generalisation``, ``compare`` and the experiments call the same steps.
+timed and recorded; ``generalise``, ``compare`` and the experiments call the same steps.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from thence.statements.counting.by_place import with_site_columns
 from thence.statements.counting.recount import counted_on
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS
 from thence.statements.rules.measures import MEASURES
-from thence.statements.rules.ruleset import Ending, RuleSet
+from thence.statements.rules.ruleset import RuleSet, SearchStatus
 from thence.tables.admissibility import require_matches
 from thence.tables.transactions import TransactionTable
 
@@ -270,10 +270,10 @@ def _run_on(
             tried.append(search(with_bins(config, n_bins)))
             # A rule that nobody finds about fifths may be one about thirds.
             last = tried[-1]
-            if len(last.rules) >= FEW_RULES or last.rules.ending is not Ending.COMPLETE or _is_large(last):
+            if len(last.rules) >= FEW_RULES or last.rules.ending is not SearchStatus.COMPLETE or _is_large(last):
                 break
         best = max(tried, key=lambda one: len(one.rules))
-        hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is Ending.COMPLETE
+        hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is SearchStatus.COMPLETE
         if fallback is not None and hardly_any and len(system.sites) == 1:
             plain = replace(fallback, windows=config.windows)
             best = _with_fallback(best, search(plain))
@@ -283,7 +283,7 @@ def _run_on(
         best = _interrupted(max(tried, key=lambda one: len(one.rules)), "a further search was not finished")
     laws = controls = None
     wanted = best.config.logic.laws or best.config.logic.controls
-    if wanted and best.rules.ending is Ending.COMPLETE:
+    if wanted and best.rules.ending is SearchStatus.COMPLETE:
         with _timed("laws and controls", seconds):
             try:
                 laws, controls = search_logic(replace(data, config=best.config), progress=report)
@@ -309,7 +309,7 @@ def _run_on(
 def _interrupted(searched: _Searched, what: str) -> _Searched:
     """What was found before Ctrl-C, marked as such."""
     rules = searched.rules
-    marked = replace(rules, notes=(*rules.notes, f"interrupted: {what}"), ending=Ending.INTERRUPTED)
+    marked = replace(rules, notes=(*rules.notes, f"interrupted: {what}"), ending=SearchStatus.INTERRUPTED)
     return searched._replace(rules=marked)
 
 
@@ -420,7 +420,7 @@ def _finish(
     """The run of what was found."""
     config, table, found, rules, model = searched
     described = rules.describe()
-    interrupted = rules.ending is Ending.INTERRUPTED
+    interrupted = rules.ending is SearchStatus.INTERRUPTED
     summary = {
         "format": FORMAT,
         "complete": not interrupted,
@@ -490,12 +490,12 @@ def _mine_table(
     with _timed("refine", seconds):
         # After an interrupt nobody wants to wait for refinement.
         refined = found
-        if found.ending is not Ending.INTERRUPTED:
+        if found.ending is not SearchStatus.INTERRUPTED:
             try:
                 refined = refine_rules(found, table, miner, system, config, known=known, progress=report)
             except KeyboardInterrupt:
                 note = "interrupted: these are the rules before refinement"
-                refined = replace(found, notes=(*found.notes, note), ending=Ending.INTERRUPTED)
+                refined = replace(found, notes=(*found.notes, note), ending=SearchStatus.INTERRUPTED)
         with hold_interrupts() as held:
             kept = select_rules(refined, config.refine)
             own = counted_on(kept)

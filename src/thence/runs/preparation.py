@@ -152,7 +152,7 @@ def feature_table(
 
     Examples:
         >>> import thence as th
-        >>> th.feature_table(th.datasets.load("toy"), windows="1h").numbers.shape[1]
+        >>> th.baselines.feature_table(th.datasets.load("toy"), windows="1h").numbers.shape[1]
         5
     """
     config = _config_of(options, sensors, graph)

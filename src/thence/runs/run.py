@@ -210,7 +210,7 @@ class Run:
         return replace(self, path=target, config=config, summary=summary)
 
     def exceptions(self) -> pl.DataFrame:
-        """Return the places where lifted rules fail that hold elsewhere; see ``th.find_exceptions``.
+        """Return the places where lifted rules fail that hold elsewhere; see ``th.evaluate.find_exceptions``.
 
         Raises:
             MiningError: If the counts by place are neither in memory nor in the run folder.

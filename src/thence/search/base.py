@@ -23,7 +23,6 @@ from thence.language.constraints import Constraint, is_constraint, prepare_const
 from thence.search.neighbours import require_near
 from thence.search.torch_runtime import require_device
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.locality import within_hops
 from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
@@ -252,7 +251,7 @@ def neighbourhoods(near: Any, table: Any, graph: KnowledgeGraph | None) -> Any:
         return None
     if graph is None:
         raise ConfigError("'near' counts hops in the graph, but no graph was given", hint="pass a graph and a binding")
-    return within_hops(table, graph, hops=near)
+    return table.within_hops(graph, hops=near)
 
 
 class _Adapter(BaseMiner):

@@ -124,7 +124,7 @@ def require_near(near: Any) -> None:
         return
     raise ConfigError(
         f"'near' must be an integer number of hops or the neighbours of each block, got {near!r}",
-        hint="pass near=th.within_hops(table, graph, hops=2)",
+        hint="pass near=table.within_hops(graph, hops=2)",
     )
 
 
@@ -152,13 +152,13 @@ def near_columns(near: Sequence[Any] | int, block: int, n_columns: int) -> Neigh
     if isinstance(near, int):
         raise ConfigError(
             "a miner without a graph cannot use 'near' as a number of hops",
-            hint=f"pass near=th.within_hops(table, graph, hops={near})",
+            hint=f"pass near=table.within_hops(graph, hops={near})",
         )
     found = Neighbours.of(near[block]) if block < len(near) else None
     if found is None or found.n_features != n_columns:
         listed = "nothing" if found is None else f"{found.n_features} features"
         raise ConfigError(
             f"'near' has {listed} for block {block + 1}, which has {n_columns} features",
-            hint="pass near=th.within_hops(table, graph, …) with the same table",
+            hint="pass near=table.within_hops(graph, …) with the same table",
         )
     return found

@@ -171,7 +171,7 @@ def _require_columns(items: Sequence[Item], columns: Sequence[str]) -> None:
         if name is None:
             raise ConfigError(
                 f"'{item}' is not about a column of a frame",
-                hint="build a table with th.transactions(…, like=run), and count the rules on it: th.count_rules",
+                hint="count the rules on a table: th.evaluate.count_rules(rules, th.transactions(…, like=run))",
             )
         names[name] = None
     known = set(columns)

@@ -112,7 +112,7 @@ def test_lifted_rules_say_where_and_when_they_hold(run: Any) -> None:
 
 
 def test_twenty_rules_are_shown_and_the_others_counted() -> None:
-    items = tuple(th.Item.is_(th.Feature(f"s{number}"), "on") for number in range(31))
+    items = tuple(th.Item.is_(th.language.Feature(f"s{number}"), "on") for number in range(31))
     pairs = np.arange(30)
     counts = Counts.from_matrix([[10, 4, 5, 3]] * 30)
     rules = th.RuleSet(items, pairs.reshape(-1, 1), pairs + 1, counts)
@@ -124,7 +124,7 @@ def test_twenty_rules_are_shown_and_the_others_counted() -> None:
 
 
 def test_a_measure_that_is_not_known_is_shown_as_such() -> None:
-    items = (th.Item.is_(th.Feature("a"), "on"), th.Item.is_(th.Feature("b"), "on"))
+    items = (th.Item.is_(th.language.Feature("a"), "on"), th.Item.is_(th.language.Feature("b"), "on"))
     rules = th.RuleSet(items, np.array([[0]]), np.array([1]), Counts.from_matrix([[10, 0, 5, 0]]))
     assert "nan" in read(rules._repr_html_()).text
     assert spread_text(float("nan"), 0.5) == "at an unknown share of the times, in 50 % of the places"
@@ -138,7 +138,7 @@ def test_other_ways_to_say_a_rule_are_folded(run: Any) -> None:
 
 
 def test_a_rule_of_both_directions_has_both_confidences() -> None:
-    items = (th.Item.is_(th.Feature("a"), "on"), th.Item.is_(th.Feature("b"), "on"))
+    items = (th.Item.is_(th.language.Feature("a"), "on"), th.Item.is_(th.language.Feature("b"), "on"))
     rules = th.RuleSet(items, np.array([[0]]), np.array([1]), Counts.from_matrix([[10, 4, 5, 3]]))
     assert "vice versa" not in read(rules._repr_html_()).text
     shown = read(replace(rules, extras={"both_ways": np.array([True])})._repr_html_()).text

@@ -68,11 +68,11 @@ def test_a_large_set_is_drawn_in_part_and_says_so() -> None:
 
 
 def test_what_cannot_be_drawn_is_said(rules: th.RuleSet) -> None:
-    with pytest.raises(th.ConfigError, match="unknown kind of plot 'matrx' \\(did you mean 'matrix'\\?\\)"):
+    with pytest.raises(th.errors.ConfigError, match="unknown kind of plot 'matrx' \\(did you mean 'matrix'\\?\\)"):
         rules.plot("matrx")
-    with pytest.raises(th.ConfigError, match="there are no rules to draw"):
+    with pytest.raises(th.errors.ConfigError, match="there are no rules to draw"):
         th.RuleSet.empty().plot()
-    with pytest.raises(th.ConfigError, match="count_rules"):
+    with pytest.raises(th.errors.ConfigError, match="count_rules"):
         replace(rules, coverage_of=None).plot("coverage")
 
 
@@ -85,7 +85,7 @@ def test_without_the_extra_the_error_says_what_to_install(rules: th.RuleSet, mon
         return whole(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(th.MissingExtraError, match=r"thence\[plots\]"):
+    with pytest.raises(th.errors.MissingExtraError, match=r"thence\[plots\]"):
         plot_rules(rules, "scatter")
 
 

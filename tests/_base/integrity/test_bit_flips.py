@@ -148,7 +148,7 @@ def flip(subject: Subject, seed: int, count: int) -> dict[str, int]:
         damaged[at // 8] ^= 1 << at % 8
         path.write_bytes(damaged)
         where = f"{path.name}, bit {at}"
-        verified = th.verify(subject.root).ok
+        verified = th.integrity.verify(subject.root).ok
         try:
             seen = subject.read()
         except ThenceError as error:
@@ -157,7 +157,7 @@ def flip(subject: Subject, seed: int, count: int) -> dict[str, int]:
             told["noticed"] += 1
         else:
             assert seen == truth, f"{where}: shown as truth"
-            healed = subject.heals and th.verify(subject.root).ok and not verified
+            healed = subject.heals and th.integrity.verify(subject.root).ok and not verified
             told["healed" if healed else "no effect"] += 1
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -177,7 +177,7 @@ def test_of_many_flipped_bits_none_is_shown_as_truth(subject: Subject) -> None:
 def test_verify_tells_every_flipped_bit_of_a_listed_file(tmp_path: Path) -> None:
     """Also in files that nothing reads again, such as ``report.html`` and ``rules.json``."""
     root = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", out=tmp_path / "a").path
-    assert root is not None and th.verify(root).ok
+    assert root is not None and th.integrity.verify(root).ok
     choose = random.Random(3)
     for path in sorted(root.iterdir()):
         if path.name == "manifest.json":
@@ -187,6 +187,6 @@ def test_verify_tells_every_flipped_bit_of_a_listed_file(tmp_path: Path) -> None
         damaged = bytearray(content)
         damaged[at // 8] ^= 1 << at % 8
         path.write_bytes(damaged)
-        assert list(th.verify(root).damaged) == [path.name]
+        assert list(th.integrity.verify(root).damaged) == [path.name]
         path.write_bytes(content)
     shutil.rmtree(root)

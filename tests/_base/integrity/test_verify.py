@@ -1,4 +1,4 @@
-"""`th.verify` and `thence verify`: what is as it was, what is not, and what cannot be told."""
+"""`th.integrity.verify` and `thence verify`: what is as it was, what is not, and what cannot be told."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_everything_below_a_folder_is_compared(folder: Path) -> None:
-    found = th.verify(folder)
+    found = th.integrity.verify(folder)
     assert found.ok and not found.unchecked
     assert set(found.checked) == {
         *("one/manifest.json", "one/readings.parquet", "two/manifest.json", "two/readings.parquet"),
@@ -47,7 +47,7 @@ def test_each_problem_is_named(folder: Path) -> None:
     (folder / "link").symlink_to(folder / "one")
     (folder / INCOMPLETE).touch()
     (folder / "note.txt").touch()
-    found = th.verify(folder)
+    found = th.integrity.verify(folder)
     assert not found.ok and found.unchecked == ("note.txt",)
     assert set(found.damaged) == {
         *("one/readings.parquet", "two/readings.parquet", "own.json", "own.npz", "link", INCOMPLETE),
@@ -57,24 +57,27 @@ def test_each_problem_is_named(folder: Path) -> None:
 
 def test_a_damaged_manifest_is_named_and_its_files_have_no_checksum(folder: Path) -> None:
     (folder / "one" / "manifest.json").write_text("{")
-    found = th.verify(folder)
+    found = th.integrity.verify(folder)
     assert list(found.damaged) == ["one/manifest.json"] and found.unchecked == ("one/readings.parquet",)
 
 
 def test_a_single_file(folder: Path) -> None:
     for name in ("own.json", "own.npz", "one/readings.parquet", "one/manifest.json"):
-        assert th.verify(folder / name).ok, name
+        assert th.integrity.verify(folder / name).ok, name
     (folder / "one" / "readings.parquet").write_bytes(b"eno")
-    assert th.verify(folder / "one" / "readings.parquet").damaged
+    assert th.integrity.verify(folder / "one" / "readings.parquet").damaged
     (folder / "plain.txt").touch()
-    assert th.verify(folder / "plain.txt").unchecked == ("plain.txt",)
+    assert th.integrity.verify(folder / "plain.txt").unchecked == ("plain.txt",)
     with pytest.raises(RunError, match="no such folder or file"):
-        th.verify(folder / "none")
+        th.integrity.verify(folder / "none")
 
 
 def test_a_hostile_name_is_shortened_and_escaped(folder: Path) -> None:
     (folder / ("\x1b[31m" + "n" * 200)).touch()
-    assert "\x1b" not in str(th.verify(folder)) and max(map(len, str(th.verify(folder)).splitlines()[1:])) < 120
+    assert (
+        "\x1b" not in str(th.integrity.verify(folder))
+        and max(map(len, str(th.integrity.verify(folder)).splitlines()[1:])) < 120
+    )
 
 
 def test_the_command(folder: Path) -> None:
@@ -98,4 +101,4 @@ def test_a_folder_without_checksums_is_not_called_fine(tmp_path: Path) -> None:
 
 def test_a_path_that_is_too_long_is_our_error() -> None:
     with pytest.raises(RunError, match="cannot be read: File name too long"):
-        th.verify("x" * 5_000)
+        th.integrity.verify("x" * 5_000)

@@ -176,7 +176,7 @@ def test_states_are_named_in_episodes() -> None:
 
 def test_other_units_are_refused(pump_run: th.Run) -> None:
     # Numbers in other units would be counted against bins in the units of the run.
-    with pytest.raises(th.InputError, match="reads level in ft, but the rules are about level in m"):
+    with pytest.raises(th.errors.InputError, match="reads level in ft, but the rules are about level in m"):
         th.apply(pump_run, _two_sensors(*_pump(np.random.default_rng(2), 50), unit="ft"))
 
 
@@ -194,22 +194,22 @@ def test_a_sensor_that_is_gone_is_named(pump_run: th.Run) -> None:
 
 def test_rules_alone_need_their_run(pump_run: th.Run) -> None:
     data = _two_sensors(*_pump(np.random.default_rng(2), 50))
-    with pytest.raises(th.ConfigError, match="pass like=run"):
+    with pytest.raises(th.errors.ConfigError, match="pass like=run"):
         th.apply(pump_run.rules, data)
-    with pytest.raises(th.ConfigError, match="leave out 'like'"):
+    with pytest.raises(th.errors.ConfigError, match="leave out 'like'"):
         th.apply(pump_run, data, like=pump_run)
-    with pytest.raises(th.ConfigError, match="got int"):
+    with pytest.raises(th.errors.ConfigError, match="got int"):
         th.apply(7, data)  # type: ignore[arg-type]
     applied = th.apply(pump_run.rules.top(1), data, like=pump_run)
     assert applied.by_rule().height == 1
-    with pytest.raises(th.ConfigError, match="numbered from 0 to 0"):
+    with pytest.raises(th.errors.ConfigError, match="numbered from 0 to 0"):
         applied.violations(3)
-    with pytest.raises(th.ConfigError, match="there is no rule -1"):
+    with pytest.raises(th.errors.ConfigError, match="there is no rule -1"):
         applied.by_place(-1)
 
 
 def test_rows_without_times_are_refused(pump_run: th.Run) -> None:
-    with pytest.raises(th.ConfigError, match="have no times"):
+    with pytest.raises(th.errors.ConfigError, match="have no times"):
         th.apply(pump_run, pl.DataFrame({"f": [1.0, 2.0], "l": [2.0, 3.0]}))
 
 
@@ -221,12 +221,12 @@ def test_a_folder_is_written_whole(pump_run: th.Run, tmp_path: Path) -> None:
     assert told["violated"] == pl.read_parquet(tmp_path / "out" / "violations.parquet")["windows"].sum()
     for name, frame in (("rules", applied.by_rule()), ("times", applied.by_time()), ("places", applied.by_place())):
         assert pl.read_parquet(tmp_path / "out" / f"{name}.parquet").equals(frame)
-    with pytest.raises(th.RunError, match="already exists"):
+    with pytest.raises(th.errors.RunError, match="already exists"):
         applied.write(tmp_path / "out")
     applied.write(tmp_path / "out", force=True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    with pytest.raises(th.RunError, match="is not replaced"):
+    with pytest.raises(th.errors.RunError, match="is not replaced"):
         applied.write(tmp_path / "mine", force=True)
 
 
@@ -237,7 +237,7 @@ def test_a_run_folder_and_a_run_are_the_same(pump_run: th.Run, tmp_path: Path) -
     assert here.by_rule().equals(there.by_rule())
     assert here.by_place()["then"].null_count() == 0
     assert here.by_place().equals(there.by_place())
-    with pytest.raises(th.ConfigError, match="does not record where its data are"):
+    with pytest.raises(th.errors.ConfigError, match="does not record where its data are"):
         th.apply(th.load_run(saved.path or ""), data, recount=True)
 
 
@@ -266,11 +266,11 @@ def test_ids_of_another_system_do_not_bind() -> None:
     assert system.binding is not None
     nodes = dict(system.binding)
     turned = dict(zip(nodes, [*list(nodes.values())[1:], next(iter(nodes.values()))], strict=True))
-    moved = replace(system, binding=th.Binding(turned))
+    moved = replace(system, binding=th.graph.Binding(turned))
     assert th.apply(run, moved).verdicts == {"not bound": len(run.rules)}
     # One that has moved is one sensor elsewhere, not another system.
     sensors = list(nodes)
-    one = replace(system, binding=th.Binding({**nodes, sensors[0]: nodes[sensors[1]]}))
+    one = replace(system, binding=th.graph.Binding({**nodes, sensors[0]: nodes[sensors[1]]}))
     lost = th.apply(run, one).not_bound()
     assert set(lost["name"]) == {sensors[0]}
     assert "was at" in lost["reason"][0]
@@ -294,7 +294,7 @@ def test_laws_and_controls_are_applied_too() -> None:
 
 def test_edges(pump_run: th.Run, tmp_path: Path) -> None:
     toy = th.datasets.load("toy")
-    with pytest.raises(th.InputError, match="no readings to apply"):
+    with pytest.raises(th.errors.InputError, match="no readings to apply"):
         th.apply(pump_run, _two_sensors(*_pump(np.random.default_rng(2), 50)).between(start="2030-01-01"))
     # A run with laws only, or none at all.
     nothing = th.apply(replace(pump_run, rules=th.RuleSet.empty()), _two_sensors(*_pump(np.random.default_rng(2), 50)))
@@ -309,7 +309,7 @@ def test_edges(pump_run: th.Run, tmp_path: Path) -> None:
     assert applied.later.same_system
     assert applied.by_place()["then"].null_count() == 0
     objects = th.mine(toy, windows="1h", bins=3, refine=None, progress="off")
-    with pytest.raises(th.ConfigError, match="does not say where it is"):
+    with pytest.raises(th.errors.ConfigError, match="does not say where it is"):
         th.apply(objects, later)
 
 

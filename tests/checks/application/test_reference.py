@@ -32,5 +32,5 @@ def test_frames_of_a_period_and_of_a_share(reference: object, frames: int) -> No
 
 @pytest.mark.parametrize("reference", ["soon", "/", 0, 1.5, True, "2024-01-04/2024-01-02", "2030-01-01/2031-01-01"])
 def test_what_is_no_reference(reference: object) -> None:
-    with pytest.raises((th.ConfigError, th.InputError)):
+    with pytest.raises((th.errors.ConfigError, th.errors.InputError)):
         reference_frames(reference, TIMES)  # type: ignore[arg-type]

@@ -154,7 +154,7 @@ def test_categorical_columns_are_states() -> None:
 )
 def test_impossible_settings_are_refused(setting: dict[str, Any], message: str) -> None:
     X, y = IRIS
-    with pytest.raises(th.ConfigError, match=message):
+    with pytest.raises(th.errors.ConfigError, match=message):
         RuleClassifier(**setting).fit(X, y)
 
 
@@ -175,11 +175,11 @@ def test_features_of_given_rules_need_no_classes() -> None:
     run = th.mine(X.assign(kind=y), target="kind", progress="off")
     features = RuleFeatures(run.rules).fit(X)
     assert features.transform(X).shape[1] <= len(run.rules)
-    with pytest.raises(th.InputError, match="lacks"):
+    with pytest.raises(th.errors.InputError, match="lacks"):
         RuleFeatures(run.rules).fit(X.iloc[:, :1])
     with pytest.raises(ValueError, match="requires y"):
         RuleFeatures().fit(X)
-    with pytest.raises(th.ConfigError, match="covers must be at least 1"):
+    with pytest.raises(th.errors.ConfigError, match="covers must be at least 1"):
         RuleFeatures(covers=0).fit(X, y)
 
 
@@ -188,10 +188,10 @@ def test_without_scikit_learn_the_package_imports_and_says_what_to_install() -> 
         "import sys; sys.modules['sklearn'] = None\n"
         "from thence import *\n"
         "import thence as th\n"
-        "for kind in (th.RuleClassifier, th.RuleFeatures):\n"
+        "for kind in (th.estimators.RuleClassifier, th.estimators.RuleFeatures):\n"
         "    try:\n"
         "        kind()\n"
-        "    except th.MissingExtraError as error:\n"
+        "    except th.errors.MissingExtraError as error:\n"
         "        assert 'thence[sklearn]' in str(error)\n"
         "    else:\n"
         "        raise SystemExit('no error')\n"

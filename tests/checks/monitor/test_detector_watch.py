@@ -77,9 +77,9 @@ def test_the_command_takes_a_saved_detector(detector: th.Detector, tmp_path: Pat
 
 def test_a_detector_of_other_windows_is_refused(detector: th.Detector) -> None:
     run = mined(days=30, windows="1h")
-    with pytest.raises(th.ConfigError, match="windows of 30 min"):
+    with pytest.raises(th.errors.ConfigError, match="windows of 30 min"):
         Monitor(run, th.read_system(plant(2)), detector=detector)
-    with pytest.raises(th.ConfigError, match="not learned"):
+    with pytest.raises(th.errors.ConfigError, match="not learned"):
         Monitor(run, th.read_system(plant(2)), detector=th.Detector())
 
 

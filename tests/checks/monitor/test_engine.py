@@ -169,7 +169,7 @@ def test_a_state_that_was_never_seen_satisfies_no_rule() -> None:
 def test_state_of_other_rules_is_refused() -> None:
     run = mined(days=10)
     monitor, other = (Monitor(run, as_system(plant(2)), MonitorSettings(block=block)) for block in ("1d", "12h"))
-    with pytest.raises(th.RunError, match="other rules, sensors or settings"):
+    with pytest.raises(th.errors.RunError, match="other rules, sensors or settings"):
         other.restore(*monitor.to_state())
 
 
@@ -184,7 +184,7 @@ def test_state_of_other_rules_is_refused() -> None:
 )
 def test_wrong_settings_are_refused(given_: dict[str, Any], message: str) -> None:
     run = mined(days=10)
-    with pytest.raises(th.ConfigError, match=message):
+    with pytest.raises(th.errors.ConfigError, match=message):
         Monitor(run, as_system(plant(2)), MonitorSettings(**given_))
 
 

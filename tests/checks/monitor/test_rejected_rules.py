@@ -56,7 +56,7 @@ def test_a_saved_state_goes_on_after_a_rule_was_rejected(run: Run) -> None:
 def test_a_run_without_a_rule_to_watch(run: Run) -> None:
     for number in range(len(run.rules)):
         run.review(number, "rejected")
-    with pytest.raises(th.ConfigError, match=r"nothing to monitor: .* rejected in a review"):
+    with pytest.raises(th.errors.ConfigError, match=r"nothing to monitor: .* rejected in a review"):
         Monitor(run, th.read_system(DATA))
-    with pytest.raises(th.ConfigError, match="not accepted in a review"):
+    with pytest.raises(th.errors.ConfigError, match="not accepted in a review"):
         Monitor(run, th.read_system(DATA), reviewed="accepted")

@@ -154,7 +154,7 @@ def test_a_role_of_nearest_nodes_has_one_step() -> None:
 @pytest.mark.parametrize("name", ["net1", "net3"])
 def test_networks_with_many_sensors_keep_their_patterns(name: str) -> None:
     data = th.datasets.load(name, days=1)
-    found = th.discover_patterns(data.graph, data.sensors, data.binding, ontology=data.ontology)
+    found = data.discover_patterns()
     assert found and not any(role.nearest for pattern in found for role in pattern.roles)
 
 
@@ -162,9 +162,9 @@ def test_the_pressures_of_l_town_have_neighbours() -> None:
     """No two of them are within two edges, so lifted rules were about demands only."""
     pytest.importorskip("epyt", reason="the package epyt, which brings L-TOWN.inp, is not installed")
     data = th.datasets.load("ltown", days=1, leaks=False)
-    found = th.discover_patterns(data.graph, data.sensors, data.binding, ontology=data.ontology)
+    found = data.discover_patterns()
     (star,) = [pattern for pattern in found if any(role.nearest for role in pattern.roles)]
     assert [role.name for role in star.roles] == ["3 nearest Junctions with a pressure sensor"]
     assert str(star.roles[0]).endswith("nearest 3 -[connected*]-(Junction).pressure")
-    plain = th.discover_patterns(data.graph, data.sensors, data.binding, ontology=data.ontology, stars=False)
+    plain = data.discover_patterns(stars=False)
     assert not any(role.nearest for pattern in plain for role in pattern.roles)

@@ -24,11 +24,11 @@ def read_graph(paths, options):
 
 
 def read_ontology(paths, options):
-    return th.Ontology({name: () for path in paths for name in path.read_text().split()})
+    return th.graph.Ontology({name: () for path in paths for name in path.read_text().split()})
 
 
 def read_binding(paths, options):
-    return th.Binding(dict(line.split() for line in paths[0].read_text().splitlines()))
+    return th.graph.Binding(dict(line.split() for line in paths[0].read_text().splitlines()))
 
 
 class Network:

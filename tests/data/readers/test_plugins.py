@@ -9,6 +9,7 @@ import pytest
 
 import thence as th
 from tests.helpers.distributions import add_distribution
+from thence.data.readings.sensors import Sensor
 from thence.errors import InputError
 
 MODULE = '''
@@ -46,7 +47,7 @@ def test_a_reader_of_another_package_reads_its_suffix(tmp_path: Path) -> None:
     path = write(tmp_path)
     for source in (path, tmp_path):  # a folder finds files of the new suffix too
         data = th.read_sensors(source)
-        assert data.sensors == (th.Sensor("a"), th.Sensor("b", categorical=True))
+        assert data.sensors == (Sensor("a"), Sensor("b", categorical=True))
         assert data.to_polars()["a"].to_list() == [1.0, 2.5]
     assert th.read_sensors(path, name="{file}/{column}").ids == ("site A/a", "site A/b")
     with pytest.raises(InputError, match=r"site A\.pairs: this file has no sheets"):

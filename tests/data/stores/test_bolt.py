@@ -117,7 +117,7 @@ def test_queries_cannot_change_the_graph(plant: str) -> None:
     # Servers that do not enforce read transactions would create the node; it is rolled back.
     try:
         th.read_graph(plant, nodes="CREATE (n:Bad {id: 'bad'}) RETURN n")
-    except th.GraphError as error:
+    except th.errors.GraphError as error:
         assert "refuses" in str(error)
     assert "bad" not in th.read_graph(plant)
 
@@ -141,7 +141,7 @@ def test_mistakes_in_queries_are_told(plant: str) -> None:
         ({"query": "MATCH (n) RETURN n"}, "does not take 'query'"),
         ({"format": "rdf"}, "does not take 'format'"),
     ):
-        with pytest.raises(th.ThenceError) as caught:
+        with pytest.raises(th.errors.ThenceError) as caught:
             th.read_graph(plant, **options)  # type: ignore[arg-type]
         assert told in str(caught.value)
         assert PASSWORD not in str(caught.value)
@@ -151,7 +151,7 @@ def test_mistakes_in_queries_are_told(plant: str) -> None:
 def test_ids_are_unique_or_refused(server: BoltProcess) -> None:
     server.run("repeated", "CREATE (:Pump {name: 'North', uid: 1}), (:Valve {name: 'North', uid: 2}), (:Room {uid: 3})")
     url = f"{server.url}/repeated"
-    with pytest.raises(th.GraphError, match=r"2 nodes have the id 'North'.*elementId"):
+    with pytest.raises(th.errors.GraphError, match=r"2 nodes have the id 'North'.*elementId"):
         th.read_graph(url)
     assert set(th.read_graph(url, id="uid").nodes) == {"1", "2", "3"}
     assert set(th.read_graph(url, id=["nothing", "uid"]).nodes) == {"1", "2", "3"}
@@ -204,7 +204,7 @@ def test_hostile_names_are_data(server: BoltProcess) -> None:
             {HOSTILE: ({label}, {name: HOSTILE}), "b": ({label}, {})},
             [(HOSTILE, [relation], "b", [])],
         )
-    with pytest.raises(th.GraphError, match="there is no node"):
+    with pytest.raises(th.errors.GraphError, match="there is no node"):
         th.read_graph(url, classes="x`) OR true OR (n:`y")
 
 
@@ -213,15 +213,15 @@ def test_bad_credentials_hosts_and_empty_graphs(server: BoltProcess, monkeypatch
     for name in ("NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"):
         monkeypatch.delenv(name, raising=False)
     wrong = f"bolt://root:s3cret-word@127.0.0.1:{server.port}/plant"
-    with pytest.raises(th.GraphError, match=r"refuses the user name or the password.*NEO4J_PASSWORD") as caught:
+    with pytest.raises(th.errors.GraphError, match=r"refuses the user name or the password.*NEO4J_PASSWORD") as caught:
         th.read_graph(wrong)
     assert "s3cret-word" not in str(caught.value)
     assert caught.value.__cause__ is None
-    with pytest.raises(th.GraphError, match="refuses the user"):
+    with pytest.raises(th.errors.GraphError, match="refuses the user"):
         th.read_graph(f"{server.plain}/plant")
-    with pytest.raises(th.GraphError, match=r"does not answer.*7687"):
+    with pytest.raises(th.errors.GraphError, match=r"does not answer.*7687"):
         th.read_graph(f"bolt://root:s3cret-word@127.0.0.1:{free_port()}/plant")
-    with pytest.raises(th.GraphError, match="there is no node"):
+    with pytest.raises(th.errors.GraphError, match="there is no node"):
         th.read_graph(f"{server.url}/empty")
     monkeypatch.setenv("NEO4J_USERNAME", server.user)
     monkeypatch.setenv("NEO4J_PASSWORD", PASSWORD)
@@ -273,7 +273,7 @@ def test_a_dropped_connection_is_tried_again_and_loses_nothing(plant: str, serve
         assert relay.count > 1
         relay.close()
     relay = Relay(server.port, {1: 900, **dict.fromkeys(range(2, 100), 0)})
-    with pytest.raises(th.GraphError, match="does not answer"):
+    with pytest.raises(th.errors.GraphError, match="does not answer"):
         th.read_graph(plant.replace(f":{server.port}/", f":{relay.port}/"), page=1)
     relay.close()
 
@@ -285,7 +285,7 @@ def test_a_graph_that_changes_while_it_is_read_is_refused(
     from thence.data.stores import bolt
 
     monkeypatch.setattr(bolt, "_COUNTS", (("nodes", "RETURN 4 AS total"), ("edges", "RETURN 4 AS total")))
-    with pytest.raises(th.GraphError, match="3 nodes were read, now there are 4"):
+    with pytest.raises(th.errors.GraphError, match="3 nodes were read, now there are 4"):
         th.read_graph(plant)
 
 
@@ -300,9 +300,9 @@ def test_a_binding_by_query(server: BoltProcess, plant: str) -> None:
         ("MATCH (n:Pipe) RETURN n.id AS sensor, n.nothing AS node", "must be strings"),
         ("MATCH (n:Pipe) RETURN 'flow' AS sensor, n.id AS node", "is bound to"),
     ):
-        with pytest.raises(th.BindingError, match=told):
+        with pytest.raises(th.errors.BindingError, match=told):
             th.read_binding(plant, query=wrong)
-    with pytest.raises(th.BindingError, match="no time series references"):
+    with pytest.raises(th.errors.BindingError, match="no time series references"):
         th.read_binding(plant)
 
 
@@ -359,7 +359,7 @@ def test_urls_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse_bolt_url("bolt://h:1/d", database="e").database == "e"
     assert "p/w" not in repr(parse_bolt_url("bolt://u:p%2Fw@h"))
     for wrong in ("bolt://", "bolt://u:s3cret@", "bolt://h:port", "bolt://h/a/b", "bolt://u:s3cret/word@h:7687"):
-        with pytest.raises(th.GraphError) as caught:
+        with pytest.raises(th.errors.GraphError) as caught:
             parse_bolt_url(wrong)
         assert "s3cret" not in str(caught.value)
     assert without_credentials("bolt://u:s3cret/word@h:7687/db") == "bolt://h:7687/db"
@@ -367,7 +367,7 @@ def test_urls_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_the_driver_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "neo4j", None)
-    with pytest.raises(th.MissingExtraError, match=r"thence\[neo4j\]"), open_bolt("bolt://127.0.0.1:7687"):
+    with pytest.raises(th.errors.MissingExtraError, match=r"thence\[neo4j\]"), open_bolt("bolt://127.0.0.1:7687"):
         pass
 
 
@@ -377,15 +377,15 @@ def test_other_urls_and_options_of_servers_are_refused(tmp_path: Path) -> None:
         ("blot://u:s3cret@host", "did you mean 'bolt'"),
         ("postgresql://u:s3cret@host/db", "graphs cannot be read from a URL that begins with 'postgresql://'"),
     ):
-        with pytest.raises(th.ConfigError, match=told) as caught:
+        with pytest.raises(th.errors.ConfigError, match=told) as caught:
             th.read_graph(url)
         assert "s3cret" not in str(caught.value)
-    with pytest.raises(th.GraphError, match="pass it alone") as refused:
+    with pytest.raises(th.errors.GraphError, match="pass it alone") as refused:
         th.read_graph(["bolt://u:s3cret@host", "bolt://u:s3cret@other"])
     assert "s3cret" not in str(refused.value)
-    with pytest.raises(th.GraphError, match="cannot be read here") as refused:
+    with pytest.raises(th.errors.GraphError, match="cannot be read here") as refused:
         th.read_ontology("bolt://u:s3cret@host")
     assert "s3cret" not in str(refused.value)
     (tmp_path / "g.json").write_text('{"nodes": [{"id": "a"}], "edges": []}')
-    with pytest.raises(th.ConfigError, match="only graph servers take 'database'"):
+    with pytest.raises(th.errors.ConfigError, match="only graph servers take 'database'"):
         th.read_graph(tmp_path / "g.json", database="plant")

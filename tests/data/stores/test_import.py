@@ -79,13 +79,13 @@ def test_rules_of_the_copy_are_those_of_the_server(url: str, files: Path, enrich
     rules = (files / "run" / "rules.json").read_bytes()
     assert rules == (files / "again" / "rules.json").read_bytes()
     assert th.load_run(files / "run").rules
-    assert th.verify(files / "copy").ok
+    assert th.integrity.verify(files / "copy").ok
     (source,) = json.loads((files / "copy" / "sources.json").read_text())["sources"]
     recorded = json.loads((files / "run" / "provenance.json").read_text())["inputs"]["report"]["sources"]
     assert recorded == [source] and source["rows"] == 6000 and source["server"].startswith("PostgreSQL 1")
     with (files / "copy" / "binding.csv").open("a") as file:
         file.write("\n")
-    assert list(th.verify(files / "copy").damaged) == ["binding.csv"]
+    assert list(th.integrity.verify(files / "copy").damaged) == ["binding.csv"]
 
 
 def test_lifted_rules_of_the_server_are_those_of_files(url: str, tmp_path: Path) -> None:
@@ -171,6 +171,6 @@ def test_python_reads_and_mines_by_url(url: str) -> None:
 def test_a_copy_can_be_verified(tmp_path: Path) -> None:
     """It had a manifest of another kind, which 'thence verify' took for damage; seen when imports were killed."""
     assert thence("import", "--dataset", "toy", "--out", tmp_path / "copy").exit_code == 0
-    assert th.verify(tmp_path / "copy").ok
+    assert th.integrity.verify(tmp_path / "copy").ok
     (tmp_path / "copy" / "kinds.csv").write_text("sensor,kind\n")
-    assert list(th.verify(tmp_path / "copy").damaged) == ["kinds.csv"]
+    assert list(th.integrity.verify(tmp_path / "copy").damaged) == ["kinds.csv"]

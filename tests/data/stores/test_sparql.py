@@ -81,9 +81,11 @@ def test_a_named_graph_a_query_and_pages(server: OxigraphProcess, tmp_path: Path
     assert content(th.read_graph(server.url, query=longer)) == whole
     assert list(th.read_graph(server.url).nodes) == ["other"]
     server.load(written(tmp_path, ""))
-    with pytest.raises(th.GraphError, match=r"the default graph has no triples \(pass graph=, one of 'http://example"):
+    with pytest.raises(
+        th.errors.GraphError, match=r"the default graph has no triples \(pass graph=, one of 'http://example"
+    ):
         th.read_graph(server.url)
-    with pytest.raises(th.GraphError, match=r"there is no graph 'http://example\.org/no'"):
+    with pytest.raises(th.errors.GraphError, match=r"there is no graph 'http://example\.org/no'"):
         th.read_graph(server.url, graph="http://example.org/no")
 
 
@@ -115,12 +117,12 @@ def test_mistakes_are_told(server: OxigraphProcess, tmp_path: Path) -> None:
         ({"timeout": -1}, "must be greater than 0"),
         ({"prefixes": {"a b": "http://x.org/"}}, "'prefixes' are not valid"),
     ):
-        with pytest.raises(th.ThenceError) as caught:
+        with pytest.raises(th.errors.ThenceError) as caught:
             th.read_graph(server.url, **options)  # type: ignore[arg-type]
         assert told in str(caught.value), options
-    with pytest.raises(th.GraphError, match="refuses the query"):
+    with pytest.raises(th.errors.GraphError, match="refuses the query"):
         th.read_graph(server.url.replace("/query", "/nothing"))
-    with pytest.raises(th.GraphError, match="does not answer"):
+    with pytest.raises(th.errors.GraphError, match="does not answer"):
         th.read_graph(f"sparql+http://u:s3cret@127.0.0.1:{free_port()}/query")
 
 
@@ -190,25 +192,28 @@ def test_an_answer_that_is_cut_off_is_never_taken_for_the_whole() -> None:
     def limited(handler: Any, query: str) -> None:
         counted(handler, 2) if "COUNT" in query else reply(handler, TRIPLE, "application/n-triples")
 
-    with Scripted(limited) as endpoint, pytest.raises(th.GraphError, match="counts 2 triples, but answers with 1"):
+    with (
+        Scripted(limited) as endpoint,
+        pytest.raises(th.errors.GraphError, match="counts 2 triples, but answers with 1"),
+    ):
         th.read_graph(endpoint.url)
 
     def short(handler: Any, query: str) -> None:
         counted(handler, 1) if "COUNT" in query else reply(handler, TRIPLE, "application/n-triples", length=10_000)
 
-    with Scripted(short) as endpoint, pytest.raises(th.GraphError, match="connection was lost before the end"):
+    with Scripted(short) as endpoint, pytest.raises(th.errors.GraphError, match="connection was lost before the end"):
         th.read_graph(endpoint.url)
 
     def endless(handler: Any, query: str) -> None:
         reply(handler, TRIPLE, "application/n-triples", length=None)
 
-    with Scripted(endless) as endpoint, pytest.raises(th.GraphError, match="does not say how long it is"):
+    with Scripted(endless) as endpoint, pytest.raises(th.errors.GraphError, match="does not say how long it is"):
         th.read_graph(endpoint.url, query="CONSTRUCT WHERE { ?s ?p ?o }")
 
     def damaged(handler: Any, query: str) -> None:
         counted(handler, 1) if "COUNT" in query else reply(handler, TRIPLE[:30], "text/turtle")
 
-    with Scripted(damaged) as endpoint, pytest.raises(th.GraphError, match="the answer is damaged"):
+    with Scripted(damaged) as endpoint, pytest.raises(th.errors.GraphError, match="the answer is damaged"):
         th.read_graph(endpoint.url)
 
 
@@ -240,7 +245,7 @@ def test_no_other_server_gets_the_credentials_and_no_message_has_them() -> None:
             handler.send_header("Content-Length", "0")
             handler.end_headers()
 
-        with Scripted(redirect) as endpoint, pytest.raises(th.GraphError, match="redirects to another server"):
+        with Scripted(redirect) as endpoint, pytest.raises(th.errors.GraphError, match="redirects to another server"):
             th.read_graph(endpoint.url)
         assert other.asked == []
 
@@ -250,7 +255,7 @@ def test_no_other_server_gets_the_credentials_and_no_message_has_them() -> None:
         handler.send_header("Content-Length", "0")
         handler.end_headers()
 
-    with Scripted(local) as endpoint, pytest.raises(th.GraphError):
+    with Scripted(local) as endpoint, pytest.raises(th.errors.GraphError):
         th.read_graph(endpoint.url)
 
     def within(handler: Any, query: str) -> None:
@@ -269,7 +274,7 @@ def test_no_other_server_gets_the_credentials_and_no_message_has_them() -> None:
         body = b"bad: reader:s3cret-word and http://reader:s3cret-word@host"
         with (
             Scripted(lambda handler, query, s=status, b=body: reply(handler, b, "text/plain", status=s)) as endpoint,  # type: ignore[misc]
-            pytest.raises(th.GraphError, match=told) as caught,
+            pytest.raises(th.errors.GraphError, match=told) as caught,
         ):
             th.read_graph(endpoint.url)
         assert "s3cret-word" not in str(caught.value)
@@ -279,17 +284,17 @@ def test_no_other_server_gets_the_credentials_and_no_message_has_them() -> None:
 def test_slow_and_wrong_answers() -> None:
     done = threading.Event()
     with Scripted(lambda handler, query: done.wait(10) and None) as endpoint:  # type: ignore[func-returns-value]
-        with pytest.raises(th.GraphError, match=r"no answer within 0\.2 s"):
+        with pytest.raises(th.errors.GraphError, match=r"no answer within 0\.2 s"):
             th.read_graph(endpoint.url, timeout=0.2)
         done.set()
     with (
         Scripted(lambda handler, query: reply(handler, b"<html>", "text/html")) as endpoint,
-        pytest.raises(th.GraphError, match="answers with 'text/html'"),
+        pytest.raises(th.errors.GraphError, match="answers with 'text/html'"),
     ):
         th.read_graph(endpoint.url)
     with (
         Scripted(lambda handler, query: reply(handler, b"[]", "application/json")) as endpoint,
-        pytest.raises(th.GraphError, match="not a table of SPARQL results"),
+        pytest.raises(th.errors.GraphError, match="not a table of SPARQL results"),
     ):
         th.read_graph(endpoint.url)
 
@@ -307,7 +312,7 @@ def test_urls_of_endpoints(monkeypatch: pytest.MonkeyPatch) -> None:
         "sparql+http://x.org:port/",
         "sparql+http://x y/",
     ):
-        with pytest.raises(th.GraphError):
+        with pytest.raises(th.errors.GraphError):
             parse_sparql_url(wrong)
 
 

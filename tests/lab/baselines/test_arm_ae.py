@@ -10,7 +10,7 @@ import torch
 
 from thence.errors import ConfigError, MiningError
 from thence.lab.baselines.arm_ae import ARMAE, _too_alike
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.items import Feature
 from thence.search.exact.miner import Exact
 from thence.tables.transactions import Block, Column, TransactionTable
@@ -102,7 +102,7 @@ def test_blocks_have_a_network_each_and_rows_are_bounded():
 
 
 def test_constraints_are_kept():
-    rules = ARMAE(antecedent=Where(sensor="s[0-2]"), consequent=Where(sensor="s5", value="a")).mine(table())
+    rules = ARMAE(antecedent=ItemFilter(sensor="s[0-2]"), consequent=ItemFilter(sensor="s5", value="a")).mine(table())
     assert {str(rule.consequent) for rule in rules} == {"(s5:flow).value = 'a'"}
     assert {item.feature.subject for rule in rules for item in rule.antecedent} <= {"s0", "s1", "s2"}
 

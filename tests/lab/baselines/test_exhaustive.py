@@ -12,7 +12,7 @@ from tests.helpers.tables import factorised_tables, plain_tables
 from thence.errors import ConfigError, MiningError
 from thence.lab.baselines.exhaustive import FPGrowth, HMine, find_frequent_sets, half_mean_support
 from thence.lab.evaluate.conformance import brute_force_rules
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.items import Feature
 from thence.search.exact.miner import Exact
 from thence.statements.rules.ruleset import RuleSet
@@ -88,7 +88,7 @@ def test_constraints_are_kept(miner):
     codes = np.array([[0, 1] * 6, [0, 1] * 6, [1, 0] * 6], np.int16)
     columns = tuple(Column(Feature(n, label=n), ("p", "q"), codes[i : i + 1]) for i, n in enumerate("abc"))
     table = TransactionTable((Block(columns, 12),))
-    rules = miner(antecedent=Where(sensor=("a", "b")), consequent=Where(sensor="c", value="p")).mine(table)
+    rules = miner(antecedent=ItemFilter(sensor=("a", "b")), consequent=ItemFilter(sensor="c", value="p")).mine(table)
     assert {str(rule.consequent) for rule in rules} == {"(c:c).value = 'p'"}
     assert {item.feature.subject for rule in rules for item in rule.antecedent} == {"a", "b"}
 

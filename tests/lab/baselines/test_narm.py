@@ -13,7 +13,7 @@ from thence.errors import ConfigError, MiningError
 from thence.lab.baselines.narm import TSNARM
 from thence.lab.baselines.narm_fitness import Encoding, count_rule, decode, encode
 from thence.lab.evaluate.conformance import count_rows, plain_rows
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.items import Feature
 from thence.statements.counting.recount import count_rules, data_coverage
 from thence.tables.frames import raw_columns
@@ -233,14 +233,14 @@ def test_categories_and_numbers_together():
 def test_constraints_on_features_are_kept_and_on_values_refused():
     table = raw(waves())
     rules = TSNARM(
-        population=20, evaluations=400, antecedent=Where(sensor="s0[0-2]"), consequent=Where(sensor="s05")
+        population=20, evaluations=400, antecedent=ItemFilter(sensor="s0[0-2]"), consequent=ItemFilter(sensor="s05")
     ).mine(table)
     assert len(rules) > 0
     for rule in rules:
         assert rule.consequent.feature.subject == "s05"
         assert {item.feature.subject for item in rule.antecedent} <= {"s00", "s01", "s02"}
     with pytest.raises(MiningError, match="chooses the ranges"):
-        TSNARM(consequent=Where(value=(0, 1))).mine(table)
+        TSNARM(consequent=ItemFilter(value=(0, 1))).mine(table)
 
 
 def test_context_and_constants_are_not_consequents_unless_asked():

@@ -82,7 +82,7 @@ def test_all_nine_methods_on_net3():
     ids = [s.id for s in data.sensors.sensors]
     few = data.sensors.select([ids[i] for i in np.linspace(0, len(ids) - 1, 6).round().astype(int)])
     table = th.transactions(few, windows="2h", bins=3)
-    check_nine(compare(table, small_methods(), feature_table=th.feature_table(few, windows="2h")))
+    check_nine(compare(table, small_methods(), feature_table=th.baselines.feature_table(few, windows="2h")))
 
 
 def test_the_row_of_a_method_summarises_its_rules(table):

@@ -13,7 +13,7 @@ import pytest
 from thence.errors import MiningError
 from thence.lab.evaluate import conformance as checks
 from thence.lab.evaluate.conformance import brute_force_rules
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.items import Item
 from thence.search.exact.miner import Exact
 from thence.statements.rules.measures import Counts
@@ -185,7 +185,7 @@ def test_a_miner_that_cannot_take_one_row_is_caught():
 
 def test_constraints_may_be_refused():
     def refusing(miner, table, rules):
-        if isinstance(miner.antecedent, Where) or isinstance(miner.consequent, Where):
+        if isinstance(miner.antecedent, ItemFilter) or isinstance(miner.consequent, ItemFilter):
             raise MiningError("constraints are not supported")
         return rules
 

@@ -12,7 +12,7 @@ import thence as th
 from thence.errors import ConfigError, GraphError
 from thence.lab.baselines.narm import TSNARM
 from thence.lab.evaluate.footprint import read_found, read_task, write_failure, write_found, write_task
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.items import Feature, Interval, Item
 from thence.search.aerial.miner import Aerial
 from thence.search.aerial.settings import TrainingSettings
@@ -40,7 +40,7 @@ class Bare:
     "miner",
     [
         Exact(min_support=0.1, bounds={"min_lift": float("inf")}, near=[[[1], [0, 2], [1]]]),
-        Exact(consequent=(Where(kind="flow", value=(1, 2)), "a = x")),
+        Exact(consequent=(ItemFilter(kind="flow", value=(1, 2)), "a = x")),
         Exact(antecedent=str(Item.among(Feature("a"), Interval(1, 2)))),
         Aerial(settings=TrainingSettings(epochs=3, widths=(4, 2))),
         TSNARM(algorithm="ga", time_limit=None, seed=2**40),
@@ -101,5 +101,5 @@ def test_a_miner_without_settings_that_can_be_written(tmp_path: Path) -> None:
         import threading
 
         write_task(Exact(near=[threading.Thread()]), table, tmp_path)
-    result = th.compare(table, [Local()], isolate=True)
+    result = th.evaluate.compare(table, [Local()], isolate=True)
     assert "process of its own" in result.to_polars()["note"][0]

@@ -23,7 +23,7 @@ from thence.lab.evaluate.generalisation import (
     PlaceEvaluator,
     SplitSettings,
     classify_places,
-    generalisation,
+    generalise,
     hide_places,
     window_system,
 )
@@ -35,7 +35,7 @@ OPTIONS: dict[str, Any] = {"seed": 1, "bins": 4, "min_support": 0.05, "min_embed
 
 def test_lifted_rules_hold_where_they_were_not_mined_and_grounded_ones_cannot_apply() -> None:
     """Rules that never applied were reported with coverage 0 instead of none, like rules that failed to cover."""
-    result = generalisation(row_of_junctions(12, frames=400), unseen=0.4, **OPTIONS)
+    result = generalise(row_of_junctions(12, frames=400), unseen=0.4, **OPTIONS)
     lifted = result.modes["lifted"]
     assert lifted.wholly_unseen.places == len(result.wholly_unseen_nodes) > 0
     for group in (lifted.wholly_unseen, lifted.partly_unseen):
@@ -79,8 +79,8 @@ def test_readings_of_hidden_sensors_do_not_choose_the_rules(mode: str, split: st
     """The greedy cover looked at where antecedents hold at hidden places too: scrambling them changed the choice."""
     net = network(frames=400)
     options = {**OPTIONS, "max_antecedents": 2, "max_rules": 8, "enrich": mode, "split": split, "unseen": 0.4}
-    first = generalisation(net, **options)
-    second = generalisation(scramble(net, first.unseen_nodes, first.later_from), **options)
+    first = generalise(net, **options)
+    second = generalise(scramble(net, first.unseen_nodes, first.later_from), **options)
     assert second.unseen_nodes == first.unseen_nodes
     assert second.modes[mode].mined == first.modes[mode].mined
     assert [str(rule) for rule in second.modes[mode].selected] == [str(rule) for rule in first.modes[mode].selected]
@@ -90,8 +90,8 @@ def test_readings_of_hidden_sensors_do_not_choose_the_rules(mode: str, split: st
 def test_the_transductive_choice_has_its_own_name() -> None:
     net = network(frames=400)
     options = {**OPTIONS, "max_antecedents": 2, "max_rules": 8, "enrich": "lifted", "unseen": 0.4}
-    first = generalisation(net, choose="transductive", **options)
-    second = generalisation(scramble(net, first.unseen_nodes, first.later_from), choose="transductive", **options)
+    first = generalise(net, choose="transductive", **options)
+    second = generalise(scramble(net, first.unseen_nodes, first.later_from), choose="transductive", **options)
     assert first.describe()["choose"] == "transductive"
     assert "transductive" in str(first)
     assert [str(rule) for rule in second.modes["lifted"].selected] != [str(r) for r in first.modes["lifted"].selected]
@@ -101,9 +101,9 @@ def test_readings_of_another_system_do_not_choose_the_rules() -> None:
     """The cover was made on the other system itself."""
     net, other = network(seed=1, frames=300), network(seed=2, frames=300)
     options = {**OPTIONS, "max_antecedents": 2, "max_rules": 8, "enrich": "lifted"}
-    first = generalisation(net, other=other, **options)
+    first = generalise(net, other=other, **options)
     scrambled = scramble(other, tuple(other.graph.nodes), first.later_from) if other.graph is not None else other
-    second = generalisation(net, other=scrambled, **options)
+    second = generalise(net, other=scrambled, **options)
     assert [str(rule) for rule in second.modes["lifted"].selected] == [str(r) for r in first.modes["lifted"].selected]
 
 
@@ -113,7 +113,7 @@ def test_groups_are_counted_as_by_hand() -> None:
     Rules, places and frames are counted one by one here, from the table and the graph.
     """
     net = network(frames=120)
-    result = generalisation(net, enrich="none", unseen=0.4, **OPTIONS)
+    result = generalise(net, enrich="none", unseen=0.4, **OPTIONS)
     hidden, wholly = set(result.unseen_nodes), set(result.wholly_unseen_nodes)
     assert net.graph is not None
     for place in result.unseen_nodes:
@@ -172,17 +172,17 @@ def test_a_wholly_unseen_place_is_covered_only_by_rules_that_read_no_seen_sensor
 
 def test_sensors_that_no_rule_reads_are_counted() -> None:
     """Coverage by places hid that rules about demand and flow say nothing about the pressures at the same nodes."""
-    result = generalisation(network(frames=400), enrich="lifted", unseen=0.4, max_rules=1, **OPTIONS)
+    result = generalise(network(frames=400), enrich="lifted", unseen=0.4, max_rules=1, **OPTIONS)
     seen = result.modes["lifted"].seen
     assert seen.sensors_read is not None
     assert 0 < seen.sensors_read < seen.sensors
     assert seen.sensor_share == seen.sensors_read / seen.sensors
-    existential = generalisation(network(frames=400), enrich="existential", unseen=0.4, **OPTIONS).modes["existential"]
+    existential = generalise(network(frames=400), enrich="existential", unseen=0.4, **OPTIONS).modes["existential"]
     assert existential.wholly_unseen.sensors_read is None
 
 
 def test_rules_of_one_network_are_applied_to_another() -> None:
-    result = generalisation(
+    result = generalise(
         network(seed=1),
         enrich=["none", "existential", "lifted"],
         other=network(seed=2),
@@ -206,8 +206,8 @@ def test_capitals_and_a_relation_called_in_change_nothing() -> None:
     options = {"enrich": "lifted", "seed": 1, "bins": 4, "min_embeddings": 2, "max_antecedents": 1}
     loud = renamed(plain, {"flow": "Flow", "pressure": "PRESSURE"}, {"ends_at": "IN", "starts_at": "in"})
     quiet = renamed(plain, {}, {"ends_at": "ia", "starts_at": "ib"})
-    expected = generalisation(quiet, **options).modes["lifted"].describe()  # type: ignore[arg-type]
-    assert generalisation(loud, **options).modes["lifted"].describe() == expected  # type: ignore[arg-type]
+    expected = generalise(quiet, **options).modes["lifted"].describe()  # type: ignore[arg-type]
+    assert generalise(loud, **options).modes["lifted"].describe() == expected  # type: ignore[arg-type]
 
 
 def renamed(net: System, kinds: dict[str, str], relations: dict[str, str]) -> System:
@@ -221,7 +221,7 @@ def renamed(net: System, kinds: dict[str, str], relations: dict[str, str]) -> Sy
 def test_a_region_is_connected_and_has_an_inside(seed: int) -> None:
     """A random split left no star of Hanoi wholly unseen; the default is a region around a random node."""
     net = network(frames=60)
-    result = generalisation(net, enrich="none", unseen=0.4, seed=seed, min_support=0.1)
+    result = generalise(net, enrich="none", unseen=0.4, seed=seed, min_support=0.1)
     assert result.split == "region"
     assert result.wholly_unseen_nodes
     hidden = set(result.unseen_nodes)
@@ -245,7 +245,7 @@ def test_a_split_without_an_inside_says_so() -> None:
 
 def test_the_same_seed_gives_the_same_result() -> None:
     net = network(frames=100)
-    first, second = (generalisation(net, enrich="lifted", seed=5, min_embeddings=2, bins=4) for _ in range(2))
+    first, second = (generalise(net, enrich="lifted", seed=5, min_embeddings=2, bins=4) for _ in range(2))
     assert first.describe() == second.describe()
 
 
@@ -261,4 +261,4 @@ def test_the_same_seed_gives_the_same_result() -> None:
 )
 def test_invalid_settings_are_refused(settings: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        generalisation(network(frames=20), **settings)
+        generalise(network(frames=20), **settings)

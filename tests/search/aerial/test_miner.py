@@ -15,7 +15,7 @@ from tests.helpers.tables import with_times
 from thence.data.readings.windows import window
 from thence.errors import ConfigError, MiningError, RunError
 from thence.lab.evaluate.comparison import fidelity
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.patterns import Pattern
 from thence.search.aerial.miner import Aerial, AerialModel
 from thence.search.aerial.rows import BlockRows
@@ -25,7 +25,6 @@ from thence.statements.counting.assurance import add_confidence_bound
 from thence.statements.counting.recount import count_rules
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
-from thence.tables.locality import within_hops
 from thence.tables.transactions import TransactionTable
 
 
@@ -137,7 +136,7 @@ def test_the_mutual_gate_finds_a_part_of_what_no_gate_finds(table: TransactionTa
 
 
 def test_constraints_are_honoured(table: TransactionTable, model: AerialModel) -> None:
-    rules = Aerial(seed=1, antecedent=Where(sensor="a"), consequent=Where(sensor="c")).extract(model, table)
+    rules = Aerial(seed=1, antecedent=ItemFilter(sensor="a"), consequent=ItemFilter(sensor="c")).extract(model, table)
     assert len(rules) == 4
     assert all(rule.antecedent[0].feature.subject == "a" for rule in rules)
 
@@ -172,7 +171,7 @@ def test_locality_keeps_rules_near_each_other() -> None:
         binding=net.binding,
         discretizer=Discretizer(bins=3, scope="sensor"),
     )
-    near = within_hops(table, net.graph, hops=1)
+    near = table.within_hops(net.graph, hops=1)
     rules = Aerial(seed=0, similarity=0.5, near=near, epochs=3).mine(table)
     for rule in rules:
         places = [item.feature.place for item in (*rule.antecedent, rule.consequent)]
@@ -184,7 +183,7 @@ def test_locality_keeps_rules_near_each_other() -> None:
 @pytest.mark.parametrize("hops", [1.5, -1, "1"])
 def test_hops_are_whole(table: TransactionTable, hops: Any) -> None:
     with pytest.raises(ConfigError, match="hops must be an integer"):
-        within_hops(table, network(frames=10).graph, hops=hops)
+        table.within_hops(network(frames=10).graph, hops=hops)
 
 
 def test_lifted_tables_are_sampled_row_by_row() -> None:
@@ -310,13 +309,13 @@ def test_a_diverged_training_names_a_setting_that_there_is(table: TransactionTab
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"antecedent": Where(feature="a")}, "constraint on the antecedent (did you mean '(a).value'?)"),
-        ({"antecedent": Where(sensor="aa")}, "constraint on the antecedent (did you mean 'a'?)"),
-        ({"antecedent": Where(kind="flow")}, "constraint on the antecedent (no feature of the table has a kind)"),
-        ({"consequent": Where(sensor="zzz")}, "constraint on the consequent (sensor can be 'a', 'b', 'c' …)"),
-        ({"consequent": Where(sensor="c", value=1)}, "constraint on the consequent (value can be '0', '1')"),
+        ({"antecedent": ItemFilter(feature="a")}, "constraint on the antecedent (did you mean '(a).value'?)"),
+        ({"antecedent": ItemFilter(sensor="aa")}, "constraint on the antecedent (did you mean 'a'?)"),
+        ({"antecedent": ItemFilter(kind="flow")}, "constraint on the antecedent (no feature of the table has a kind)"),
+        ({"consequent": ItemFilter(sensor="zzz")}, "constraint on the consequent (sensor can be 'a', 'b', 'c' …)"),
+        ({"consequent": ItemFilter(sensor="c", value=1)}, "constraint on the consequent (value can be '0', '1')"),
         ({"antecedent": []}, "the constraint on the antecedent is an empty list"),
-        ({"antecedent": Where(sensor="k")}, "all items that match the constraint on the antecedent are constants"),
+        ({"antecedent": ItemFilter(sensor="k")}, "all items that match the constraint on the antecedent are constants"),
     ],
 )
 def test_a_constraint_that_nothing_fits_is_the_reason(table, model, settings: dict, reason: str) -> None:
@@ -328,12 +327,12 @@ def test_a_constraint_that_nothing_fits_is_the_reason(table, model, settings: di
 
 def test_a_generator_of_constraints_can_be_used_again(table: TransactionTable, model: AerialModel) -> None:
     """The first mining used it up, and the second found nothing."""
-    miner = Aerial(seed=1, antecedent=(Where(sensor=name) for name in ("a", "d")))
+    miner = Aerial(seed=1, antecedent=(ItemFilter(sensor=name) for name in ("a", "d")))
     assert len(miner.extract(model, table)) == len(miner.extract(model, table)) > 0
-    exact = Exact(antecedent=(Where(sensor=name) for name in ("a", "d")))
+    exact = Exact(antecedent=(ItemFilter(sensor=name) for name in ("a", "d")))
     assert len(exact.mine(table)) == len(exact.mine(table)) > 0
     for wrong in (3, [3], table.blocks[0].item(0)):
-        with pytest.raises(ConfigError, match=r"must be text, a th\.Where"):
+        with pytest.raises(ConfigError, match=r"must be text, a th\.ItemFilter"):
             Exact(consequent=wrong)  # type: ignore[arg-type]
 
 

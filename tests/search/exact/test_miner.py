@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.helpers.examples import examples
 from tests.helpers.tables import all_rules, count_by_hand, factorised_tables, plain_tables
 from thence.errors import ConfigError
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.patterns import Pattern
 from thence.search.exact.miner import Exact
 from thence.statements.rules.ruleset import RuleSet
@@ -71,7 +71,7 @@ def table() -> TransactionTable:
 
 def test_constraints_hold_on_both_sides(table: TransactionTable) -> None:
     rules = Exact(
-        min_support=0.01, antecedent=Where(sensor="a"), consequent=[Where(sensor="b"), Where(sensor="c")]
+        min_support=0.01, antecedent=ItemFilter(sensor="a"), consequent=[ItemFilter(sensor="b"), ItemFilter(sensor="c")]
     ).mine(table)
     assert len(rules) == 8
     assert all(rule.antecedent[0].feature.subject == "a" for rule in rules)
@@ -137,7 +137,7 @@ def test_no_rules_come_with_a_reason() -> None:
     single = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"]}))
     assert any("needs two features" in note for note in Exact().mine(single).notes)
     doors = TransactionTable.from_frame(pl.DataFrame({"door": ["x", "y"], "b": ["u", "v"]}))
-    notes = Exact(consequent=Where(sensor="dor")).mine(doors).notes
+    notes = Exact(consequent=ItemFilter(sensor="dor")).mine(doors).notes
     assert any(
         "no item of the table matches the constraint on the consequent" in note and "door" in note for note in notes
     )

@@ -53,7 +53,7 @@ def test_a_planted_exception_is_named_in_the_rule(run: Mined) -> None:
 
 
 def test_the_frame_says_where_a_rule_fails_and_how_it_does_elsewhere(run: Mined) -> None:
-    frame = th.find_exceptions(run.rules, run.table)
+    frame = th.evaluate.find_exceptions(run.rules, run.table)
     first = frame.row(0, named=True)
     assert first["place"] == "PU-2"
     assert first["site"] is None
@@ -71,19 +71,19 @@ def test_the_frame_says_where_a_rule_fails_and_how_it_does_elsewhere(run: Mined)
 
 
 def test_the_table_behind_the_rules_is_used_by_default(run: Mined) -> None:
-    assert th.find_exceptions(run.rules).equals(th.find_exceptions(run.rules, run.table))
+    assert th.evaluate.find_exceptions(run.rules).equals(th.evaluate.find_exceptions(run.rules, run.table))
     loose = replace(run.rules, coverage_of=None)
-    with pytest.raises(th.MiningError, match="carry no table"):
-        th.find_exceptions(loose)
-    with pytest.raises(th.ConfigError, match="min_rows"):
-        th.find_exceptions(run.rules, min_rows=0)
-    with pytest.raises(th.ConfigError, match="min_confidence"):
-        th.find_exceptions(run.rules, min_confidence=1.5)
+    with pytest.raises(th.errors.MiningError, match="carry no table"):
+        th.evaluate.find_exceptions(loose)
+    with pytest.raises(th.errors.ConfigError, match="min_rows"):
+        th.evaluate.find_exceptions(run.rules, min_rows=0)
+    with pytest.raises(th.errors.ConfigError, match="min_confidence"):
+        th.evaluate.find_exceptions(run.rules, min_confidence=1.5)
 
 
 def test_without_an_exception_the_frame_is_empty_and_keeps_its_columns() -> None:
     run = mine(pumps(broken=""))
-    frame = th.find_exceptions(run.rules, run.table)
+    frame = th.evaluate.find_exceptions(run.rules, run.table)
     assert frame.height == 0
     assert frame.schema["nodes"] == pl.List(pl.Struct({"variable": pl.String, "node": pl.String}))
     number = int(np.argmax(run.rules.measure("places_judged")))
@@ -102,7 +102,7 @@ def test_plain_rules_have_no_places() -> None:
 def test_a_place_carries_its_site() -> None:
     sites = [replace(pumps(4, broken=""), name="north"), replace(pumps(4, broken="PU-1", seed=1), name="south")]
     run = mine(sites)
-    first = th.find_exceptions(run.rules, run.table).row(0, named=True)
+    first = th.evaluate.find_exceptions(run.rules, run.table).row(0, named=True)
     assert (first["site"], first["place"]) == ("south", "south/PU-1")
 
 

@@ -37,7 +37,7 @@ def test_rules_are_stored_once_and_removed(server: BoltProcess, url: str, tmp_pa
     options = {"windows": "1h", "bins": 3, "progress": "off", "report": False}
     named = th.mine(toy, enrich="none", out=tmp_path / "named", **options)
     lifted = th.mine(toy, enrich="lifted", out=tmp_path / "lifted", **options)
-    stored = th.store_rules(named, url)
+    stored = th.stores.store_rules(named, url)
     assert (stored.run, stored.rules, stored.missing) == ("named", len(named.rules), ())
     rows = [row["rule"] for row in server.run("stored", RULES)]
     assert [row["key"] for row in rows] == [rule.key for rule in named.rules]
@@ -53,10 +53,10 @@ def test_rules_are_stored_once_and_removed(server: BoltProcess, url: str, tmp_pa
     assert {(link["key"], link["side"], link["id"]) for link in links} == expected
     assert len(links) == len(expected) == stored.links
     # A second time changes nothing, and the rules of another run stand beside.
-    assert th.store_rules(named, url) == stored
+    assert th.stores.store_rules(named, url) == stored
     assert server.run("stored", LINKS) == links
     assert [row["rule"] for row in server.run("stored", RULES)] == rows
-    th.store_rules(lifted, url)
+    th.stores.store_rules(lifted, url)
     classes = {link["name"] for link in server.run("stored", LINKS) if link["run"] == "lifted"}
     assert "Junction" in classes
     assert len(server.run("stored", RULES)) == len(named.rules) + len(lifted.rules)
@@ -64,11 +64,11 @@ def test_rules_are_stored_once_and_removed(server: BoltProcess, url: str, tmp_pa
     assert content(th.read_graph(url)) == before
     assert content(th.read_graph(url, page=1)) == before
     # Fewer rules replace the earlier ones.
-    assert th.store_rules(named.rules.top(2), url, name="named").rules == 2
+    assert th.stores.store_rules(named.rules.top(2), url, name="named").rules == 2
     assert len(server.run("stored", RULES)) == 2 + len(lifted.rules)
-    assert th.remove_rules(url, name="named").rules == 2
-    assert th.remove_rules(url, name="nothing").rules == 0
-    assert th.remove_rules(url).rules == len(lifted.rules)
+    assert th.stores.remove_rules(url, name="named").rules == 2
+    assert th.stores.remove_rules(url, name="nothing").rules == 0
+    assert th.stores.remove_rules(url).rules == len(lifted.rules)
     assert server.run("stored", "MATCH (n) WHERE n:ThenceRule OR n:ThenceClass RETURN n") == []
     assert content(th.read_graph(url)) == before
 
@@ -93,7 +93,7 @@ def test_the_command_exports_to_a_server(server: BoltProcess, url: str, tmp_path
     assert "refuses the user name" in told
     assert "s3cret-word" not in told
     assert "Bolt servers" in fail("export", tmp_path / "run", "--to", "postgresql://u:s3cret-word@host/db")
-    th.remove_rules(url)
+    th.stores.remove_rules(url)
 
 
 @pytest.mark.needs("bolt server")
@@ -104,14 +104,14 @@ def test_a_statement_that_fails_leaves_everything_as_it_was(
 
     toy = th.datasets.load("toy")
     run = th.mine(toy, windows="1h", bins=3, enrich="none", progress="off", report=False)
-    th.store_rules(run, url, name="kept")
+    th.stores.store_rules(run, url, name="kept")
     before = server.run("stored", RULES)
     monkeypatch.setattr(bolt_rules, "_REMOVE_UNUSED", "THIS IS NOT CYPHER")
-    with pytest.raises(th.GraphError, match="refuses the query"):
-        th.store_rules(run.rules.top(1), url, name="kept")
+    with pytest.raises(th.errors.GraphError, match="refuses the query"):
+        th.stores.store_rules(run.rules.top(1), url, name="kept")
     assert server.run("stored", RULES) == before
     monkeypatch.undo()
-    th.remove_rules(url)
+    th.stores.remove_rules(url)
 
 
 def test_what_rules_speak_of() -> None:
@@ -132,11 +132,11 @@ def test_what_rules_speak_of() -> None:
 
 
 def test_rules_need_a_name_and_a_bolt_server() -> None:
-    with pytest.raises(th.ConfigError, match="have no name"):
-        th.store_rules(th.RuleSet.empty(), "bolt://127.0.0.1:7687")
+    with pytest.raises(th.errors.ConfigError, match="have no name"):
+        th.stores.store_rules(th.RuleSet.empty(), "bolt://127.0.0.1:7687")
     for call in (
-        lambda: th.store_rules(th.RuleSet.empty(), "sparql+http://h/", name="x"),
-        lambda: th.remove_rules("x"),
+        lambda: th.stores.store_rules(th.RuleSet.empty(), "sparql+http://h/", name="x"),
+        lambda: th.stores.remove_rules("x"),
     ):
-        with pytest.raises(th.ConfigError, match="Bolt servers"):
+        with pytest.raises(th.errors.ConfigError, match="Bolt servers"):
             call()

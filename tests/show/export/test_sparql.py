@@ -113,7 +113,7 @@ def test_weekdays_are_computed(day: int) -> None:
     start = datetime(1999, 12, 25)
     times = [start + timedelta(days=97 * k) for k in range(80)]
     store = ox.Store()
-    graph = th.KnowledgeGraph([])
+    graph = th.graph.KnowledgeGraph([])
     moments = pl.Series(times).dt.replace_time_zone("UTC")
     frame = pl.DataFrame({"time": moments, "s": [1.0] * len(times)})
     store.load("\n".join(graph_rdf.triples(graph, readings={"value": frame})).encode(), format=ox.RdfFormat.N_TRIPLES)
@@ -123,7 +123,7 @@ def test_weekdays_are_computed(day: int) -> None:
 
 
 def test_edges_with_an_id_and_properties_are_statements() -> None:
-    graph = th.KnowledgeGraph(
+    graph = th.graph.KnowledgeGraph(
         [Node("a", frozenset({"Room"})), Node("b", frozenset({"Room"}), {"area": 12.5, "open": True})],
         [Edge("door 1", "a", "b", frozenset({"leads_to"}), {"width": 0.9})],
     )

@@ -28,7 +28,7 @@ def test_a_report_is_saved_by_its_suffix(made: RunReport, tmp_path: Path) -> Non
     assert page.read_text(encoding="utf-8") == made.html
     data = made.save(tmp_path / "a.json")
     assert json.loads(data.read_text(encoding="utf-8")) == made.data
-    with pytest.raises(th.ConfigError, match=r"\.html or \.json"):
+    with pytest.raises(th.errors.ConfigError, match=r"\.html or \.json"):
         made.save(tmp_path / "a.txt")
 
 
@@ -52,7 +52,7 @@ def test_a_notebook_shows_the_sentences_as_text(made: RunReport) -> None:
 @pytest.mark.parametrize("value", [-1, True, 1.5, "many"])
 def test_numbers_are_checked(setting: str, value: Any) -> None:
     run = th.mine(world(), **SETTINGS)
-    with pytest.raises(th.ConfigError, match=f"'{setting}' must be an integer of at least 0"):
+    with pytest.raises(th.errors.ConfigError, match=f"'{setting}' must be an integer of at least 0"):
         th.report(run, **{setting: value})
 
 
@@ -94,7 +94,9 @@ def test_the_configuration_says_that_no_report_is_wanted(tmp_path: Path) -> None
     assert "report" not in (other.path / "config.toml").read_text()
 
 
-@pytest.mark.parametrize("failure", [RuntimeError("boom"), th.RunError("full", where="disk"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "failure", [RuntimeError("boom"), th.errors.RunError("full", where="disk"), KeyboardInterrupt()]
+)
 def test_a_report_that_fails_costs_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
 ) -> None:

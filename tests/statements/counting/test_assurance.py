@@ -155,7 +155,7 @@ def world(applies: npt.NDArray[np.bool_], holds: npt.NDArray[np.bool_]) -> tuple
 
 
 def bounds(applies: npt.NDArray[np.bool_], holds: npt.NDArray[np.bool_], assurance: float = 0.95) -> FloatArray:
-    return th.add_confidence_bound(*world(applies, holds), assurance=assurance).measure("assured_confidence")
+    return th.evaluate.add_confidence_bound(*world(applies, holds), assurance=assurance).measure("assured_confidence")
 
 
 def markov(rng: np.random.Generator, *, trials: int, frames: int, share: float, memory: float) -> BoolArray:
@@ -246,9 +246,9 @@ def test_places_do_not_make_observations_of_their_own() -> None:
         pattern = None if number == 1 else Pattern.parse("(p:Pipe)")
         table = with_times(TransactionTable((Block(columns, 2000, number, None, pattern, names),)))
         return float(
-            th.add_confidence_bound(recount(np.array([[1]]), np.array([3]), table), table).extras["assured_confidence"][
-                0
-            ]
+            th.evaluate.add_confidence_bound(recount(np.array([[1]]), np.array([3]), table), table).extras[
+                "assured_confidence"
+            ][0]
         )
 
     assert copies(20) == pytest.approx(copies(1), abs=0.005)
@@ -272,9 +272,9 @@ def test_rules_that_cannot_be_judged_are_dropped_and_counted() -> None:
     frames = np.arange(1000)
     applies = np.array([(frames >= 105) & (frames < 145), frames % 20 < 3])
     rules, table = world(applies, np.array([frames % 100 < 50, applies[1] | (frames % 3 == 0)]))
-    sure = th.add_confidence_bound(rules, table)
+    sure = th.evaluate.add_confidence_bound(rules, table)
     assert sure.notes[-1] == "the confidence of 1 of 2 rules cannot be assured: too few independent rows"
-    kept = th.add_confidence_bound(rules, table, min_confidence=0.8)
+    kept = th.evaluate.add_confidence_bound(rules, table, min_confidence=0.8)
     assert len(kept) == 1
     assert kept.notes == sure.notes
 
@@ -285,21 +285,21 @@ def test_rules_carry_the_bound_and_it_can_be_asked_for() -> None:
     frame = {"a": a, "b": np.where(rng.random(1500) < 0.1, rng.integers(0, 3, 1500), a)}
     table = TransactionTable.from_frame(pl.DataFrame({n: v.astype(str) for n, v in frame.items()}))
     rules = th.Exact(min_confidence=0.01, min_support=0.001).mine(table)
-    sure = th.add_confidence_bound(rules, table)
+    sure = th.evaluate.add_confidence_bound(rules, table)
     assert list(sure) == list(rules)
     low, confidence = sure.measure("assured_confidence"), sure.measure("confidence")
     assert ((low >= 0) & (low < confidence)).all()
-    some = th.add_confidence_bound(rules, table, min_confidence=0.8)
+    some = th.evaluate.add_confidence_bound(rules, table, min_confidence=0.8)
     assert list(some) == list(sure.filter(min_assured_confidence=0.8))
     assert 0 < len(some) < len(rules)
-    assert len(th.add_confidence_bound(RuleSet.empty("none"), table, min_confidence=0.8)) == 0
+    assert len(th.evaluate.add_confidence_bound(RuleSet.empty("none"), table, min_confidence=0.8)) == 0
     # The bound is dropped when the rules are counted on other rows, where it would be wrong.
-    assert "assured_confidence" not in th.count_rules(sure, table.frames(slice(0, 700))).extras
+    assert "assured_confidence" not in th.evaluate.count_rules(sure, table.frames(slice(0, 700))).extras
 
 
 def test_rows_without_time_are_taken_as_independent() -> None:
     table = lifted(np.random.default_rng(5), frames=1, embeddings=400, gaps=0.0)
-    rules = th.add_confidence_bound(all_rules(table), table)
+    rules = th.evaluate.add_confidence_bound(all_rules(table), table)
     counts = rules.counts
     expected = [
         stats.binomtest(int(k), int(n), alternative="greater").proportion_ci(0.95, method="wilson").low if k else 0.0
@@ -312,14 +312,14 @@ def test_rows_without_time_are_taken_as_independent() -> None:
 def test_senseless_settings_are_refused(settings: dict[str, float]) -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
     with pytest.raises(ConfigError):
-        th.add_confidence_bound(th.Exact().mine(table), table, **settings)  # type: ignore[arg-type]
+        th.evaluate.add_confidence_bound(th.Exact().mine(table), table, **settings)  # type: ignore[arg-type]
 
 
 def test_rules_with_intervals_of_their_own_are_refused_with_a_hint() -> None:
     table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
     numbers = FeatureTable(*raw_columns(pl.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]}), units={}))
     with pytest.raises(MiningError, match="discretize"):
-        th.add_confidence_bound(th.Exact().mine(table), numbers)
+        th.evaluate.add_confidence_bound(th.Exact().mine(table), numbers)
 
 
 def test_refinement_keeps_what_is_sure_and_asks_again_after_joining() -> None:

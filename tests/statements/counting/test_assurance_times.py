@@ -40,7 +40,7 @@ def test_the_bound_of_what_follows_keeps_its_promise() -> None:
         (right,) = (k for k, item in enumerate(items) if item.feature.name == "within:6h:to:on" and item.value is True)
         left = [k for k, item in enumerate(items) if item.feature.subject == "n"]
         rules = recount(np.array(left)[:, None], np.full(len(left), right), table)
-        bounds = th.add_confidence_bound(rules, table, assurance=0.95).measure("assured_confidence")
+        bounds = th.evaluate.add_confidence_bound(rules, table, assurance=0.95).measure("assured_confidence")
         judged += int(np.isfinite(bounds).sum())
         missed += int((bounds > TRUE).sum())
     assert judged > 400

@@ -7,7 +7,6 @@ import math
 import pytest
 
 from thence.language.english import format_clause, format_rule, format_test
-from thence.language.item_text import parse_item
 from thence.language.items import Aspect, Feature, Interval, Item, Role
 from thence.language.short_text import short_item
 from thence.language.time_names import Tense, TimeForm, TimeName, parse_time_name
@@ -61,7 +60,7 @@ def test_clauses(sentence: str) -> None:
     item = CASES[sentence]
     assert format_clause(item) == sentence
     assert format_test(item)
-    assert parse_item(str(item)) == item
+    assert Item.parse(str(item)) == item
     assert Item.from_dict(item.to_dict()) == item
 
 
@@ -100,7 +99,7 @@ def test_variables_and_some_sensor() -> None:
         )
         assert format_clause(item).startswith(some)
         assert format_clause(item.negated()).startswith(no)
-        assert parse_item(str(item)) == item
+        assert Item.parse(str(item)) == item
 
 
 def test_names_and_tenses() -> None:

@@ -200,7 +200,7 @@ def test_ranges_of_a_search_are_short_and_select_the_same_rows() -> None:
     from thence.tables.transactions import FeatureTable
 
     table = FeatureTable(*raw_columns(pl.DataFrame(numbers, schema=["a", "b", "c"]), units={}))
-    rules = th.TSNARM(population=20, evaluations=400, seed=1).mine(table)
+    rules = th.baselines.TSNARM(population=20, evaluations=400, seed=1).mine(table)
     assert len(rules)
     for rule, n, n_antecedent in zip(rules, rules.counts.n_both, rules.counts.n_antecedent, strict=True):
         held = np.ones(200, bool)

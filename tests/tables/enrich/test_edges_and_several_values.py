@@ -14,7 +14,6 @@ from thence.data.graph.ontology import Ontology, Relation
 from thence.data.graph.records import Values, list_values
 from thence.data.graph.system import System
 from thence.data.readings.windows import window
-from thence.language.item_text import parse_item
 from thence.language.items import Aspect, Feature, Item, Role
 from thence.search.exact.miner import Exact
 from thence.search.refine.redundancy import drop_mirrored
@@ -63,7 +62,9 @@ def town(seed: int, *, several: bool = True) -> System:
     frame = pl.DataFrame({"time": TIMES, **readings})
     sensors = th.read_sensors(frame, kinds=dict.fromkeys(readings, "speed"))
     graph = KnowledgeGraph(nodes, edges, dated=dated, property_units={"lanes": "m"})
-    return System(sensors, graph, th.bind(sensors, graph, table={s: s.removeprefix("speed_") for s in readings}), WAYS)
+    return System(
+        sensors, graph, th.graph.bind(sensors, graph, table={s: s.removeprefix("speed_") for s in readings}), WAYS
+    )
 
 
 def table(net: System, mode: str, **options: object) -> TransactionTable:
@@ -133,7 +134,7 @@ def test_lifted_items_of_links_are_those_of_the_edges_that_match(link: str) -> N
     assert f"{ends}.surface" in seen or f"some {ends}.surface = 'tar'" in seen
     assert any(text.startswith(f"some {ends}.lanes") for text in seen)
     assert "some (?b:Crossing).use = 'tram'" in seen
-    assert all(str(parse_item(text if text.startswith("some") else f"{text} = 1.0")).startswith(text) for text in seen)
+    assert all(str(Item.parse(text if text.startswith("some") else f"{text} = 1.0")).startswith(text) for text in seen)
 
 
 def test_grounded_items_of_edges_and_of_several_values() -> None:

@@ -89,7 +89,7 @@ def test_rules_of_sparse_sensors_apply_to_another_system() -> None:
     there = line((0, 3, 9, 15, 26, 33), seed=1)
     other = th.transactions(there.sensors, there.graph, there.binding, enrich="lifted", like=table, patterns=patterns)
     assert [len(block.embeddings) for block in other.blocks] == [6]
-    assert th.count_rules(near, other).measure("confidence").min() > 0.5
+    assert th.evaluate.count_rules(near, other).measure("confidence").min() > 0.5
 
 
 def test_where_no_edge_leads_to_another_sensor_there_are_none() -> None:

@@ -34,10 +34,10 @@ def test_an_enrichment_of_another_package_is_one_entry_point(tmp_path: Path, mon
     toy = th.datasets.load("toy")
     assert th.transactions(toy, enrich="first-two").n_features == 2
     assert th.mine(toy, enrich="first-two", windows="1h", bins=3, progress="off").config.enrich.mode == "first-two"
-    with pytest.raises(th.ConfigError, match="the enrichment 'first-two' does not use 'edges'"):
+    with pytest.raises(th.errors.ConfigError, match="the enrichment 'first-two' does not use 'edges'"):
         th.mine(toy, config=th.Config.from_mapping({"enrich": {"mode": "first-two", "edges": True}}), progress="off")
 
 
 def test_an_unknown_enrichment_names_the_nearest() -> None:
-    with pytest.raises(th.ConfigError, match=r"unknown enrichment 'liftd' \(did you mean 'lifted'\?\)"):
+    with pytest.raises(th.errors.ConfigError, match=r"unknown enrichment 'liftd' \(did you mean 'lifted'\?\)"):
         th.transactions(th.datasets.load("toy"), enrich="liftd")

@@ -30,7 +30,7 @@ def rooms(order: Sequence[str], hot: dict[str, list[bool]], links: Sequence[tupl
     sensors = SensorData.from_wide(frame, sensors=[Sensor(f"t_{r}", "temperature", categorical=True) for r in order])
     nodes = [Node(r, frozenset(["Room"])) for r in order]
     edges = [Edge(f"{a}{b}", a, b, frozenset(["connected"])) for a, b in links]
-    return th.System(sensors, KnowledgeGraph(nodes, edges), th.Binding({f"t_{r}": r for r in order}))
+    return th.System(sensors, KnowledgeGraph(nodes, edges), th.graph.Binding({f"t_{r}": r for r in order}))
 
 
 def mined(system: th.System) -> dict[th.Rule, tuple[int, ...]]:
@@ -90,7 +90,7 @@ def test_mirror_images_have_equal_counts_and_are_told_once() -> None:
 @pytest.mark.parametrize("flipped", [(0,), (1, 2), (0, 1, 2)])
 def test_the_direction_of_a_symmetric_relation_means_nothing(flipped: tuple[int, ...]) -> None:
     """Regression: edges of a relation that the ontology calls symmetric were followed as they stood in the file."""
-    ontology = th.Ontology.from_dict({"classes": {"Room": {}}, "relations": {"connected": {"symmetric": True}}})
+    ontology = th.graph.Ontology.from_dict({"classes": {"Room": {}}, "relations": {"connected": {"symmetric": True}}})
 
     def found(links: Sequence[tuple[str, str]]) -> dict[str, tuple[int, ...]]:
         system = replace(rooms(list(HOT), HOT, links), ontology=ontology)

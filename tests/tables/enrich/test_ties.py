@@ -36,7 +36,7 @@ def plant(frames: int = 200, pumps: int = 3) -> th.System:
         edges.append(Edge(f"e{k}", f"pump{k}", f"tank{k}", frozenset(["feeds"])))
     frame = pl.DataFrame({"time": times, **series})
     data = SensorData.from_wide(frame, sensors=sensors)
-    return th.System(data, KnowledgeGraph(nodes, edges), th.Binding(binding))
+    return th.System(data, KnowledgeGraph(nodes, edges), th.graph.Binding(binding))
 
 
 def lifted(system: th.System, like: th.TransactionTable | None = None) -> th.TransactionTable:
@@ -63,7 +63,7 @@ def test_a_rule_says_that_the_pump_is_off() -> None:
     assert any(sentence.endswith("then the flow of p is 0 m³/h") for sentence in sentences)
     for rule in rules:
         for item in (*rule.antecedent, rule.consequent):
-            assert str(th.parse_item(str(item))) == str(item)
+            assert str(th.Item.parse(str(item))) == str(item)
 
 
 def test_merged_ranks_never_swallow_a_value_without_a_rank() -> None:
@@ -71,7 +71,7 @@ def test_merged_ranks_never_swallow_a_value_without_a_rank() -> None:
     everything = th.Exact(min_support=0, min_confidence=0, max_antecedents=1).mine(table)
     merged = th.refine(everything, table, trivia=False, redundancy=False, min_confidence=0.0)
     assert all("∞" not in rule.english for rule in merged)
-    recounted = th.count_rules(merged, table)
+    recounted = th.evaluate.count_rules(merged, table)
     assert (recounted.counts.n_both == merged.counts.n_both).all()
     assert (recounted.counts.n_antecedent == merged.counts.n_antecedent).all()
 
@@ -96,4 +96,4 @@ def test_later_readings_are_coded_like_the_first() -> None:
     flow = next(column for column in later.blocks[0].columns if column.feature.label == "flow")
     assert flow.values[5:] == ("0",)
     rules = th.Exact(min_support=0.05, max_antecedents=1).mine(first)
-    assert len(th.count_rules(rules, later)) == len(rules)
+    assert len(th.evaluate.count_rules(rules, later)) == len(rules)

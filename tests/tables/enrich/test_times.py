@@ -16,7 +16,6 @@ from thence.data.graph.knowledge_graph import KnowledgeGraph, Node
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import ConfigError
 from thence.language.english import format_clause
-from thence.language.item_text import parse_item
 from thence.language.items import Feature, Item, Role
 from thence.language.time_names import Tense, TimeForm, parse_time_name
 from thence.tables.admissibility import item_masks, require_matches, trivial_columns
@@ -113,7 +112,7 @@ def test_later_data_need_no_further_bins(mode: str) -> None:
     made = table(mode)
     rules = th.Exact(min_support=0.03, min_confidence=0.6, max_antecedents=1).mine(made)
     again = table(mode, like=made)
-    counted = th.count_rules(rules, again)
+    counted = th.evaluate.count_rules(rules, again)
     np.testing.assert_array_equal(counted.counts.n_both, rules.counts.n_both)
 
 
@@ -121,7 +120,7 @@ def test_a_column_that_was_not_derived_later_is_said_to_be_missing() -> None:
     made = table("none")
     rules = th.Exact(min_support=0.03, min_confidence=0.6, max_antecedents=1, antecedent="switch").mine(made)
     with pytest.raises(th.errors.ThenceError, match=r"none of the rules can be counted.*pass derive=\['switch'\]"):
-        th.count_rules(rules, table("none", like=made, derive=[]))
+        th.evaluate.count_rules(rules, table("none", like=made, derive=[]))
 
 
 def test_tables_round_trip(tmp_path: Any) -> None:
@@ -132,7 +131,7 @@ def test_tables_round_trip(tmp_path: Any) -> None:
     assert [c.minable for b in again.blocks for c in b.columns] == [c.minable for b in made.blocks for c in b.columns]
     rules = th.Exact(min_support=0.05, min_confidence=0.6, max_antecedents=1).mine(made)
     assert [Item.from_dict(item.to_dict()) for item in rules.items] == list(rules.items)
-    assert all(parse_item(str(item)) == item for item in rules.items)
+    assert all(Item.parse(str(item)) == item for item in rules.items)
 
 
 def test_what_cannot_be_on_a_side_is_refused_with_the_reason() -> None:
@@ -146,7 +145,7 @@ def test_what_cannot_be_on_a_side_is_refused_with_the_reason() -> None:
 def test_tables_without_bins_refuse_features_of_time() -> None:
     net = building(3, frames=20)
     with pytest.raises(ConfigError, match="is not possible in a table without bins"):
-        th.feature_table(net.sensors, windows="1h", derive="switch")
+        th.baselines.feature_table(net.sensors, windows="1h", derive="switch")
 
 
 def test_rules_about_time_are_not_told_both_ways() -> None:

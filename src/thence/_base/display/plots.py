@@ -82,7 +82,7 @@ def _draw_coverage(altair: Any, rules: Any) -> Any:
     if rules.coverage_of is None:
         raise ConfigError(
             "the coverage of these rules is not known: the table that they were counted on is not in memory",
-            hint="count them first: th.count_rules(rules, table)",
+            hint="count them first: th.evaluate.count_rules(rules, table)",
         )
     values = [
         {"rules": count, "covered": rules.coverage_of(rules.take(np.arange(count)))} for count in _counts(len(rules))

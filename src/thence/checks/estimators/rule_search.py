@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.items import Item
 from thence.search.exact.miner import Exact
 from thence.statements.rules.prediction import order_best_first
@@ -108,7 +108,7 @@ def search_rules(
         max_antecedents=max_antecedents,
         min_support=min_support,
         min_confidence=least,
-        consequent=Where(feature=_literal(str(target.feature))),
+        consequent=ItemFilter(feature=_literal(str(target.feature))),
     )
     found = miner.mine(table)
     says = np.array([number[found.items[at]] for at in found.consequents.tolist()], np.int64)

@@ -18,16 +18,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex, Ints, find_role_members, most_specific_label, with_ancestors
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.units import CONTAINS, IS_WITHIN, Units, find_units
-from thence.data.readings.sensors import SensorData
 from thence.errors import BindingError, PatternError, nearest
 from thence.language.english import with_article
 from thence.language.patterns import Link, NodeVariable, Pattern, SensorVariable, StarRole, Step
 
-__all__ = ["Carriers", "SensorsAt", "discover", "discover_patterns", "find_nearest"]
+__all__ = ["Carriers", "SensorsAt", "discover", "find_nearest"]
 
 
 @dataclass(frozen=True)
@@ -349,59 +347,6 @@ def discover(
     if stars and nearest:
         _find_nearest_stars(carriers, hops, min_embeddings, frozenset(nearest), found)
     return found.patterns, found.notes
-
-
-def discover_patterns(
-    graph: KnowledgeGraph,
-    sensors: SensorData,
-    binding: Mapping[str, str],
-    *,
-    ontology: Ontology | None = None,
-    hops: int = 2,
-    min_embeddings: int = 3,
-    max_embeddings: int = 200_000,
-    paths: bool = True,
-    stars: bool = True,
-) -> tuple[Pattern, ...]:
-    """Find the patterns of a graph: label paths between nodes with sensors, stars around such nodes, and units.
-
-    Args:
-        graph: The knowledge graph.
-        sensors: The sensors; only their ids and kinds are used.
-        binding: Sensor id to node id.
-        ontology: The ontology, by which similar classes share one star and relations are generalised.
-        hops: The greatest length of a path, in edges.
-        min_embeddings: The smallest number of embeddings of a pattern; of a unit with its points, one is enough.
-        max_embeddings: The greatest number of embeddings of a path; paths with more are left out.
-        paths: Whether to find paths.
-        stars: Whether to find stars.
-
-    Returns:
-        The patterns: stars, units, paths, then stars of the nearest sensors of a kind, if these are sparse.
-
-    Raises:
-        BindingError: If a sensor is bound to a node that is not in the graph.
-
-    Examples:
-        >>> import thence as th
-        >>> data = th.datasets.load("toy")
-        >>> found = th.discover_patterns(data.graph, data.sensors, data.binding, min_embeddings=2)
-        >>> all(isinstance(pattern, th.Pattern) for pattern in found)
-        True
-    """
-    index = GraphIndex(graph, ontology)
-    kinds = {sensor.id: sensor.kind for sensor in sensors.sensors}
-    carriers = Carriers.of(index, kinds, dict(binding))
-    patterns, _ = discover(
-        carriers,
-        hops=hops,
-        min_embeddings=min_embeddings,
-        max_embeddings=max_embeddings,
-        paths=paths,
-        stars=stars,
-        nearest=[sensor.id for sensor in sensors.sensors if not sensor.categorical],
-    )
-    return tuple(patterns)
 
 
 def _specific_labels(index: GraphIndex) -> npt.NDArray[np.object_]:

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from thence.data.graph.binding import Binding
+from thence.data.graph.discovery import Carriers, discover
 from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.matching import GraphIndex
 from thence.data.graph.records import DatedValue
 from thence.data.notebook import system_html
 from thence.data.readings.pooling import pool_sensors
@@ -26,6 +28,7 @@ from thence.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from thence.data.graph.ontology import Ontology
+    from thence.language.patterns import Pattern
 
 __all__ = ["System", "label_frame"]
 
@@ -179,6 +182,53 @@ class System:
     def _with_sensors(self, sensors: SensorData) -> System:
         binding = None if self.binding is None else self.binding.select(sensors)
         return replace(self, sensors=sensors, binding=binding)
+
+    def discover_patterns(
+        self,
+        *,
+        hops: int = 2,
+        min_embeddings: int = 3,
+        max_embeddings: int = 200_000,
+        paths: bool = True,
+        stars: bool = True,
+    ) -> tuple[Pattern, ...]:
+        """Find the patterns of the graph: label paths between nodes with sensors, stars around such nodes, and units.
+
+        Of the sensors only their ids and kinds are used; by the ontology similar classes share one star, and relations
+        are generalised.
+
+        Args:
+            hops: The greatest length of a path, in edges.
+            min_embeddings: The smallest number of embeddings of a pattern; of a unit with its points, one is enough.
+            max_embeddings: The greatest number of embeddings of a path; paths with more are left out.
+            paths: Whether to find paths.
+            stars: Whether to find stars.
+
+        Returns:
+            The patterns: stars, units, paths, then stars of the nearest sensors of a kind, if these are sparse.
+
+        Raises:
+            ConfigError: If the system has no graph.
+            BindingError: If a sensor is bound to a node that is not in the graph.
+
+        Examples:
+            >>> import thence as th
+            >>> found = th.datasets.load("toy").discover_patterns(min_embeddings=2)
+            >>> all(isinstance(pattern, th.language.Pattern) for pattern in found)
+            True
+        """
+        graph, binding = self.require_graph()
+        sensors = self.sensors.sensors
+        patterns, _ = discover(
+            Carriers.of(GraphIndex(graph, self.ontology), {one.id: one.kind for one in sensors}, dict(binding)),
+            hops=hops,
+            min_embeddings=min_embeddings,
+            max_embeddings=max_embeddings,
+            paths=paths,
+            stars=stars,
+            nearest=[one.id for one in sensors if not one.categorical],
+        )
+        return tuple(patterns)
 
     def describe(self) -> dict[str, Any]:
         """Return the sizes of the parts and where the data come from, ready for JSON."""

@@ -32,12 +32,12 @@ from thence.lab.baselines.narm_fitness import (
     cover_as_released,
     encode,
 )
-from thence.language.constraints import Constraint, Where, list_alternatives
+from thence.language.constraints import Constraint, ItemFilter, list_alternatives
 from thence.language.items import Feature, Interval, Item, Value
 from thence.search.base import BaseMiner
 from thence.statements.counting.recount import data_coverage
 from thence.statements.rules.measures import MEASURES, Counts
-from thence.statements.rules.ruleset import Ending, RuleSet
+from thence.statements.rules.ruleset import RuleSet, SearchStatus
 from thence.tables.bitmaps.bits import Floats, Ints, popcount
 from thence.tables.bitmaps.ranges import Ranges, count_ranges, cover_ranges
 from thence.tables.cuts import shorten_cut
@@ -137,7 +137,7 @@ class WholeRules:
     n_antecedent: Ints
     n_both: Ints
     notes: tuple[str, ...] = ()
-    ending: Ending = Ending.COMPLETE
+    ending: SearchStatus = SearchStatus.COMPLETE
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -490,7 +490,7 @@ class TSNARM(BaseMiner):
         if not isinstance(table, FeatureTable):
             raise MiningError(
                 f"{self.name} finds ranges itself and reads raw numbers, not a {type(table).__name__}",
-                hint="pass th.feature_table(…)",
+                hint="pass th.baselines.feature_table(…)",
             )
         left, right = self._sides(table)
         chosen = _usable(table, left | right)
@@ -529,7 +529,7 @@ class TSNARM(BaseMiner):
             found.n_antecedent,
             found.n_both,
             tuple(notes),
-            Ending.LIMIT if found.out_of_time else Ending.COMPLETE,
+            SearchStatus.LIMIT if found.out_of_time else SearchStatus.COMPLETE,
         )
 
     def _sides(self, table: FeatureTable) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -555,7 +555,7 @@ def _matching(features: tuple[Feature, ...], constraint: Constraint, side: str) 
     return np.array([_fits(choices, feature) for feature in features], bool)
 
 
-def _fits(choices: tuple[Where, ...], feature: Feature) -> bool:
+def _fits(choices: tuple[ItemFilter, ...], feature: Feature) -> bool:
     anything = Item.is_(feature, 0.0)
     return any(choice.matches(anything) for choice in choices)
 

@@ -2,6 +2,7 @@
 
 The rules of every miner are counted by the same exact recount, so the rows of the table can be compared. Miners that
 read raw numbers get the feature table of the same transactions. ``published_methods`` are the methods of the paper.
+``fidelity`` compares the rules of one miner with all rules.
 
 This module compares and prints; ``evaluate.footprint`` runs and measures one miner.
 """
@@ -504,7 +505,7 @@ def fidelity(rules: RuleSet, exact: RuleSet) -> dict[str, float]:
         >>> import polars as pl, thence as th
         >>> table = th.TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 5, "b": ["u", "v"] * 5}))
         >>> exact = th.Exact().mine(table)
-        >>> th.fidelity(exact[:2], exact)
+        >>> th.evaluate.fidelity(exact[:2], exact)
         {'recall': 0.5, 'precision': 1.0, 'jaccard': 0.5}
     """
     ours, theirs = set(rules), set(exact)

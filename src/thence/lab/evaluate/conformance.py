@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from thence.errors import ThenceError
-from thence.language.constraints import Where
+from thence.language.constraints import ItemFilter
 from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.search.base import Miner, as_miner, make_miner, settings_of
 from thence.statements.rules.bounds import as_fraction
@@ -456,7 +456,7 @@ def check_column_of_missing_values(miner: Miner) -> None:
 def check_constraints(miner: Miner) -> None:
     """Constraints on antecedents and consequents are met, or refused with a ``ThenceError``."""
     for side in ("antecedent", "consequent"):
-        wanted = Where(kind=("pressure", "valve"))
+        wanted = ItemFilter(kind=("pressure", "valve"))
         try:
             rules = make_miner(type(miner), **{**settings_of(miner), side: wanted}).mine(sample_table(miner))
         except ThenceError as refusal:

@@ -34,7 +34,7 @@ from thence.language.items import Feature
 from thence.search.base import Miner
 from thence.statements.files.rules_parquet import read as read_rules
 from thence.statements.files.rules_parquet import write as write_rules
-from thence.statements.rules.ruleset import Ending, RuleSet
+from thence.statements.rules.ruleset import RuleSet, SearchStatus
 from thence.tables.transactions import FeatureTable, TransactionTable
 
 __all__ = [
@@ -274,7 +274,7 @@ def read_found(folder: Path) -> tuple[RuleSet, dict[str, Any]] | None:
         kind = getattr(errors, about["error"], MiningError)
         raise kind(about["message"], where=about["where"], hint=about["hint"])
     rules = read_rules(folder / _RULES)
-    ending = Ending(about["ending"])
+    ending = SearchStatus(about["ending"])
     return replace(rules, ending=ending, ordered=about["ordered"], grouped=about["grouped"]), about["measured"]
 
 

@@ -69,7 +69,7 @@ __all__ = [
     "choose_candidates",
     "classify_places",
     "find_present",
-    "generalisation",
+    "generalise",
     "hide_places",
     "measure_across",
     "measure_frames",
@@ -853,16 +853,14 @@ ENRICHED = ("none", "grounded", "existential", "lifted")
 
 
 @overload
-def generalisation(system: System, *, by: Literal["place"] = ..., **settings: Any) -> Generalisation: ...
+def generalise(system: System, *, by: Literal["place"] = ..., **settings: Any) -> Generalisation: ...
 
 
 @overload
-def generalisation(
-    system: System | Sequence[System], *, by: Literal["site"], **settings: Any
-) -> SiteGeneralisation: ...
+def generalise(system: System | Sequence[System], *, by: Literal["site"], **settings: Any) -> SiteGeneralisation: ...
 
 
-def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to this signature
+def generalise(  # type: ignore[misc]  # the overloads leave the keywords to this signature
     system: System | Sequence[System],
     *,
     by: Literal["place", "site"] = "place",
@@ -926,7 +924,7 @@ def generalisation(  # type: ignore[misc]  # the overloads leave the keywords to
 
     Examples:
         >>> import thence as th
-        >>> result = th.generalisation(th.datasets.load("toy"), enrich="none", unseen=0.4, min_support=0.05)
+        >>> result = th.evaluate.generalise(th.datasets.load("toy"), enrich="none", unseen=0.4, min_support=0.05)
         >>> print(result.modes["none"].wholly_unseen.coverage)
         None
     """
@@ -1025,7 +1023,7 @@ def _measure_within(mode: str, timed: Prepared, groups: Groups, settings: SplitS
 
 def _require_several(system: System, enrich: Sequence[str]) -> None:
     if len(system.sites) < 2:
-        raise ConfigError("leaving out a site needs at least two", hint="pass several systems: generalisation([a, b])")
+        raise ConfigError("leaving out a site needs at least two", hint="pass several systems: generalise([a, b])")
     unfit = [mode for mode in enrich if mode != "lifted"]
     if unfit:
         raise ConfigError(

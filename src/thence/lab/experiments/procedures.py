@@ -39,7 +39,7 @@ from thence.language.items import Aspect
 from thence.search.aerial.miner import Aerial
 from thence.search.aerial.settings import TrainingSettings
 from thence.search.exact.miner import Exact
-from thence.statements.rules.ruleset import Ending, RuleSet
+from thence.statements.rules.ruleset import RuleSet, SearchStatus
 from thence.tables.frames import raw_columns
 from thence.tables.transactions import FeatureTable, TransactionTable
 
@@ -538,7 +538,7 @@ def _mine_corrected(sample: Sample, p: Parameters, seed: int, least: Mapping[str
 
 def _limit_facts(rules: RuleSet) -> dict[str, Any]:
     """Return the fact that a search stopped at its maximum number of rules, if it did."""
-    return {"stopped": f"stopped at {len(rules):,} rules"} if rules.ending is Ending.LIMIT else {}
+    return {"stopped": f"stopped at {len(rules):,} rules"} if rules.ending is SearchStatus.LIMIT else {}
 
 
 def run_optimisers(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:

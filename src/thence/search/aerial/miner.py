@@ -82,8 +82,8 @@ class Aerial(BaseMiner):
         context_consequents: Whether constants and graph context may be consequents.
         keep_constants: Whether to keep columns that never change, as the paper does. By default they are left out,
             since everything implies them.
-        near: Which features may appear in the same rule, per block (made by ``within_hops``). Through ``th.mine`` and
-            in a configuration also a number of hops.
+        near: Which features may appear in the same rule, per block (made by ``table.within_hops``). Through ``th.mine``
+            and in a configuration also a number of hops.
         epochs: Number of passes over the rows. By default it is chosen from the data.
         device: Where to train and search: ``"cpu"`` or ``"cuda"``.
         settings: Further settings of the network, as ``TrainingSettings`` or a mapping of its fields: noise, widths,

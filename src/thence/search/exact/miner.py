@@ -28,7 +28,7 @@ from thence.search.neighbours import near_columns
 from thence.search.torch_runtime import find_device, is_on_cpu, require_torch
 from thence.statements.counting.recount import recount
 from thence.statements.rules.measures import MEASURES, Counts
-from thence.statements.rules.ruleset import Ending, RuleSet
+from thence.statements.rules.ruleset import RuleSet, SearchStatus
 from thence.tables.admissibility import trivial_pairs, without_trivial
 from thence.tables.bitmaps.bits import needs_compiling
 from thence.tables.transactions import TransactionTable
@@ -54,8 +54,8 @@ class Exact(BaseMiner):
         consequent: Which items may be a consequent.
         context_consequents: Whether constants and graph context may be consequents.
         bounds: Further bounds on any measure, such as ``{"min_zhang": 0.5}``, decided as in ``RuleSet.filter``.
-        near: Which features may appear in the same rule, per block (made by ``within_hops``). Through ``th.mine`` and
-            in a configuration also a number of hops. The time then grows with the number of features instead of its
+        near: Which features may appear in the same rule, per block (made by ``table.within_hops``). Through ``th.mine``
+            and in a configuration also a number of hops. The time then grows with the number of features instead of its
             third power.
         max_rules: The most rules.
         on_limit: ``"raise"`` refuses a search that would find more than ``max_rules``, before it starts (see
@@ -137,7 +137,7 @@ class Exact(BaseMiner):
             found = self._mine_block(table, at, room, progress, executor)
             parts.append(found)
             room -= len(found)
-            if found.ending is not Ending.COMPLETE:
+            if found.ending is not SearchStatus.COMPLETE:
                 break
         if not parts:
             return RuleSet.empty("the table has no rows to mine", *table.notes)
@@ -171,7 +171,7 @@ class Exact(BaseMiner):
         block = table.blocks[at]
         found: list[RuleBlock] = []
         notes: list[str] = []
-        ending = Ending.COMPLETE
+        ending = SearchStatus.COMPLETE
         # The rules of earlier blocks were within the limit, or the question was asked there.
         unasked = self.on_limit == "raise" and self.max_rules - room <= self.max_rules * _ASK_AFTER
         label = f"mining {at + 1}/{len(table.blocks)}" if len(table.blocks) > 1 else "mining"
@@ -191,13 +191,13 @@ class Exact(BaseMiner):
                         unasked = False
                     progress(label, piece.progress, 1.0, f"{n_rules:,} rules")
                     if piece.capped:
-                        ending = Ending.LIMIT
+                        ending = SearchStatus.LIMIT
                         notes.append(
                             f"stopped at {self.max_rules:,} rules, but there are more: raise min_support or "
                             "min_confidence, constrain the items, or raise max_rules"
                         )
         except KeyboardInterrupt:
-            ending = Ending.INTERRUPTED
+            ending = SearchStatus.INTERRUPTED
             notes.append("interrupted: only the rules found so far are returned")
         width = self.max_antecedents
         antecedents = np.concatenate([p.antecedents for p in found]) if found else np.zeros((0, width), np.int32)

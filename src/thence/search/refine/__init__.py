@@ -97,7 +97,7 @@ def refine(
         improvement: Minimum improvement in confidence of a rule over its simpler versions, from 0 to 1; it must also
             be above zero. Used with ``redundancy``.
         assurance: Probability such as 0.95: keep rules whose lower confidence bound at this probability reaches
-            ``min_confidence`` (``th.add_confidence_bound``). ``None`` or 0 skips the check.
+            ``min_confidence`` (``th.evaluate.add_confidence_bound``). ``None`` or 0 skips the check.
         significance: Significance level such as 0.05: keep rules that are significant at this level (``p_values``).
             ``None`` skips the test.
         null: The null model of the significance test; ``Null()`` by default.

@@ -72,7 +72,7 @@ def find_exceptions(
     Examples:
         >>> import thence as th
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="lifted", progress="off")
-        >>> th.find_exceptions(run.rules, run.table).columns[:5]
+        >>> th.evaluate.find_exceptions(run.rules, run.table).columns[:5]
         ['rule', 'english', 'place', 'site', 'nodes']
     """
     if min_rows < 1:

@@ -75,7 +75,7 @@ def sharpen(
         min_confidence: Minimum confidence of a sharpened rule; by default the lowest confidence of the given rules.
         min_support: Minimum support of a sharpened rule.
         assurance: Probability such as 0.95: the lower confidence bound of a sharpened rule must reach
-            ``min_confidence`` (``th.add_confidence_bound``). ``None`` or 0 skips the check.
+            ``min_confidence`` (``th.evaluate.add_confidence_bound``). ``None`` or 0 skips the check.
         denominator: Rows over which rules are counted, as in ``count_rules``.
         progress: Callback that reports progress.
 

@@ -178,7 +178,7 @@ def by_site(rules: RuleSet, table: TransactionTable, *, denominator: str = "pres
         >>> toy = th.datasets.load("toy")
         >>> sites = [replace(toy, name="north"), replace(toy.between("2024-01-01T12:00"), name="south")]
         >>> run = th.mine(sites, windows="1h", bins=3, progress="off")
-        >>> th.by_site(run.rules, run.table).columns
+        >>> th.evaluate.by_site(run.rules, run.table).columns
         ['rule', 'english', 'site', 'rows', 'applies', 'holds', 'support', 'confidence']
     """
     import polars as pl

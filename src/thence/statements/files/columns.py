@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.language.item_text import parse_item
 from thence.language.items import Item, Role
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import COUNT_FIELDS, RuleSet
@@ -97,7 +96,7 @@ def item_from(record: Mapping[str, Any], *, text: str | None = None) -> Item:
     item = Item.from_dict(dict(record))
     named = str(item) if text is None else text
     # The text of a statement leaves out what its conditions repeat.
-    if (named != str(item) or item.feature.where) and parse_item(named) != item:
+    if (named != str(item) or item.feature.where) and Item.parse(named) != item:
         raise ValueError("the item is not the one that its text names")
     return item
 

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.errors import InputError, quote
-from thence.language.item_text import parse_item
 from thence.language.items import Item
 from thence.statements.files.columns import Columns, counts_from, facts_and_notes, item_from, require_places
 from thence.statements.files.format import Format
@@ -156,7 +155,7 @@ def _numbers(items: Sequence[Item], table: pl.DataFrame) -> dict[str, int]:
     by_item = {item: at for at, item in enumerate(items)} if others else {}
     for text in others:
         with suppress(InputError):
-            number[text] = by_item.get(parse_item(text), -1)
+            number[text] = by_item.get(Item.parse(text), -1)
     return number
 
 

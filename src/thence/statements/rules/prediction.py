@@ -69,7 +69,7 @@ def _refuse_lifted(rules: RuleSet) -> None:
     if rules.pattern_of is not None and (rules.pattern_of >= 0).any():
         raise ConfigError(
             "lifted rules are about places in a graph, not about rows of a frame",
-            hint="build a table with th.transactions(…, like=run), and count the rules on it: th.count_rules",
+            hint="count the rules on a table: th.evaluate.count_rules(rules, th.transactions(…, like=run))",
         )
 
 

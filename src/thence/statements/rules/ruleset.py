@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["ENOUGH_ROWS", "Ending", "Rule", "RuleSet"]
+__all__ = ["ENOUGH_ROWS", "Rule", "RuleSet", "SearchStatus"]
 
 Indices = npt.NDArray[np.int32]
 
@@ -59,14 +59,14 @@ SUMMARY_MEASURES = {
 }
 
 
-class Ending(StrEnum):
+class SearchStatus(StrEnum):
     """How the search for rules ended.
 
     ``COMPLETE``: it ran to its end. ``LIMIT``: it stopped at a limit on rules or time, so there may be more rules.
     ``INTERRUPTED``: it was interrupted and the rules are those found so far.
 
     Examples:
-        >>> Ending("limit") is Ending.LIMIT
+        >>> SearchStatus("limit") is SearchStatus.LIMIT
         True
     """
 
@@ -254,7 +254,7 @@ class RuleSet:
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     coverage_of: Callable[[RuleSet], float] | None = field(default=None, repr=False, compare=False)
-    ending: Ending = Ending.COMPLETE
+    ending: SearchStatus = SearchStatus.COMPLETE
     ordered: bool = False
     grouped: bool = False
 
@@ -333,7 +333,7 @@ class RuleSet:
         Args:
             parts: The rule sets.
         """
-        ending = max((part.ending for part in parts), key=list(Ending).index, default=Ending.COMPLETE)
+        ending = max((part.ending for part in parts), key=list(SearchStatus).index, default=SearchStatus.COMPLETE)
         parts = [part for part in parts if len(part)] or list(parts[:1])
         if len(parts) <= 1:
             return replace(parts[0], ending=ending) if parts else RuleSet.empty()
@@ -665,7 +665,7 @@ class RuleSet:
         Items are sets of text as people write it (``shape = flat``, ``4.5 ≤ petal length < 5``).
 
         Args:
-            exact: Give items in their exact form, which ``parse_item`` reads.
+            exact: Give items in their exact form, which ``Item.parse`` reads.
 
         Raises:
             MissingExtraError: If pandas is not installed.

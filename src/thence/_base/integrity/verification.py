@@ -24,7 +24,7 @@ _RECORDS = ("meta", "numbers")
 
 @dataclass(frozen=True)
 class Verification:
-    """What a check of checksums found; made by ``th.verify``.
+    """What a check of checksums found; made by ``th.integrity.verify``.
 
     Args:
         path: The folder or file.
@@ -102,9 +102,9 @@ def verify(path: str | Path) -> Verification:
         >>> import tempfile, thence as th
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=f"{folder}/a", progress="off")
-        ...     before = th.verify(run.path)
+        ...     before = th.integrity.verify(run.path)
         ...     _ = (run.path / "summary.json").write_text("{}")
-        ...     before.ok, th.verify(run.path).damaged
+        ...     before.ok, th.integrity.verify(run.path).damaged
         (True, {'summary.json': 'was changed or damaged after it was written: its checksum does not match'})
     """
     target = Path(path)
