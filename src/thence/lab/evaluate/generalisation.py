@@ -848,7 +848,7 @@ def measure_left_out(earlier: Prepared, later: Prepared, there: Prepared, settin
 
 
 CHOICES = ("seen", "transductive")
-_DEFAULTS = OTHER_DEFAULTS["generalisation"]
+_DEFAULTS = OTHER_DEFAULTS["evaluate.generalise"]
 ENRICHED = ("none", "grounded", "existential", "lifted")
 
 
