@@ -128,7 +128,7 @@ def without(package: str) -> Iterator[None]:
         return name == package or name.startswith((f"{package}.", "thence.checks.estimators"))
 
     before: dict[str, ModuleType] = {name: module for name, module in sys.modules.items() if belongs(name)}
-    names = {name: vars(th).pop(name) for name in ("RuleClassifier", "RuleFeatures") if name in vars(th)}
+    names = {name: vars(th).pop(name) for name in ("estimators",) if name in vars(th)}
     finder: Any = Blocked({package})
     for name in before:
         del sys.modules[name]
@@ -139,8 +139,7 @@ def without(package: str) -> Iterator[None]:
         sys.meta_path.remove(finder)
         for name in [name for name in sys.modules if belongs(name)]:
             del sys.modules[name]
-        for name in ("RuleClassifier", "RuleFeatures"):
-            vars(th).pop(name, None)
+        vars(th).pop("estimators", None)
         sys.modules.update(before)
         vars(th).update(names)
 

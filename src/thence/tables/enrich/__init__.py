@@ -13,15 +13,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from thence._base.display.percent import percent
 from thence._base.settings.registry import Registry
 from thence.errors import ConfigError
-from thence.language.time_names import TimeForm
-from thence.tables.blocks import Column
 from thence.tables.enrich.base import Enrichment, EnrichOptions, Frames
-from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
     from thence.data.graph.binding import Binding
@@ -33,42 +27,7 @@ if TYPE_CHECKING:
     from thence.tables.enrich.surroundings import Surroundings
     from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["ENRICHMENTS", "Enrichment", "build", "features", "find_enrichment", "note_switches"]
-
-
-COMMON = 0.02
-"""Switches in a larger share of the rows are not rare."""
-
-
-def note_switches(table: TransactionTable) -> tuple[str, ...]:
-    """Say in which share of the rows the most frequent switch is, if there are switches and all are rare.
-
-    Args:
-        table: The table.
-    """
-    shares = [
-        _largest_share(column)
-        for block in table.blocks
-        for column in block.columns
-        if column.feature.time is not None and column.feature.time.form is TimeForm.SWITCH
-    ]
-    largest = max(shares, default=0.0)
-    if not 0 < largest < COMMON:
-        return ()
-    return (
-        f"the most frequent switch is in {percent(largest, 'digits', 2)} of its rows: "
-        "rules about switches need a min_support below that",
-    )
-
-
-def _largest_share(column: Column) -> float:
-    """Share of the rows with a known value in which the most frequent switch of a column is."""
-    readers = np.bincount(column.series[column.series >= 0], minlength=len(column.codes))
-    known = int((column.codes >= 0).sum(axis=1) @ readers)
-    switches = [code for code, value in enumerate(column.values) if value is not False]
-    most = max((int((column.codes == code).sum(axis=1) @ readers) for code in switches), default=0)
-    return most / known if known else 0.0
-
+__all__ = ["ENRICHMENTS", "Enrichment", "build", "features", "find_enrichment"]
 
 _NAMED = 10
 """How many sensors a note names."""
@@ -127,7 +86,7 @@ def build(
     # Heavy modules are imported when a table is built, so that a configuration can be checked without them.
     from thence.data.graph.knowledge_graph import note_dated_structure
     from thence.tables.discretization import FINE_BINS, FINE_RANKS, Discretizer
-    from thence.tables.enrich import note_switches
+    from thence.tables.enrich.rare import note_switches
     from thence.tables.enrich.surroundings import Surroundings
 
     chosen, around = _check(mode, Surroundings(graph, binding, ontology, properties))
