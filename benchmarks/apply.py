@@ -30,7 +30,7 @@ import polars as pl
 import thence as th
 from thence.checks.application.apply import apply_to
 from thence.checks.application.parts import encode_rules
-from thence.checks.application.states import tally_states
+from thence.statements.counting.states import tally_states
 
 SENSORS = 40
 

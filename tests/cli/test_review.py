@@ -163,3 +163,25 @@ def test_replacing_a_run_keeps_its_reviews(tmp_path: Path) -> None:
     before = verdicts(tmp_path / "run")
     assert "1 review of the run that was replaced kept; 1 of them applies" in succeed(*job, "--force")
     assert verdicts(tmp_path / "run") == before
+
+
+def test_laws_and_controls_are_exported_beside_rules(run: Path, mined: Run, tmp_path: Path) -> None:
+    laws, controls = mined.laws, mined.controls
+    assert laws and controls
+    rules = succeed("export", run, "--to", tmp_path / "rules.json")
+    assert "rules as json" in rules and len(th.read_rules(tmp_path / "rules.json")) == len(mined.rules)
+    succeed("review", run, "--reject", "law:1")
+    out = succeed("export", run, "--to", tmp_path / "all.csv", "--statements", "all")
+    assert f"{len(controls):,} controls, {len(laws) - 1:,} laws, {len(mined.rules):,} rules as csv" in out
+    assert "1 law is left out, rejected in a review" in out
+    with (tmp_path / "all.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["key"] for row in rows] == [one.key for one in (*controls, *laws[1:], *mined.rules)]
+    told = json.loads(succeed("export", run, "--to", tmp_path / "laws.rq", "--statements", "laws,controls", "--json"))
+    assert (told["laws"], told["controls"], told["left_out"]) == (len(laws) - 1, len(controls), 1)
+    assert "rules" not in told and len(told["not_written"]) >= len(laws) - 1
+    told = json.loads(
+        succeed("export", run, "--to", tmp_path / "a.md", "--statements", "all", "--kind", "Level", "--json")
+    )
+    assert told["controls"] == sum("level" in one.about.kinds for one in controls)
+    assert "there is no kind of statement" in fail("export", run, "--to", tmp_path / "a.csv", "--statements", "mice")

@@ -13,14 +13,15 @@ from hypothesis import given, settings
 
 import thence as th
 from tests.helpers.rule_sets import rule_sets
-from thence.checks.application.prepared import PreparedData
+from thence.runs.preparation import Prepared
 from thence.runs.run import Run
+from thence.statements.files import Format
 from thence.statements.findings import Findings
 from thence.statements.keys import key_text
 from thence.statements.ranges import Ranges
 from thence.statements.rules.ruleset import RuleSet
 from thence.statements.search import RuleTexts, contains, index_texts, split_words
-from thence.statements.statement import HOLDS, MISSING, VIOLATED, Statement, Words
+from thence.statements.statement import HOLDS, MISSING, VIOLATED, Statement, Words, parse_kinds
 
 MINER = th.Exact(min_support=0.2, max_antecedents=1)
 WORDS = ("pump 335", '"pump 335"', "if:level then:pump", "closed", "flow pressure", "then:flow", "nowhere", "")
@@ -108,8 +109,8 @@ def test_filters_agree_with_what_each_statement_says_of_itself() -> None:
     assert list(exact) == [one for one in found if one.counts.applies and one.counts.holds == one.counts.applies]
     assert list(found.filter(kind="law")) == list(found.laws)
     assert list(found.filter(where=lambda one: "level" in one.about.kinds)) == list(found.filter(quantity="level"))
-    with pytest.raises(th.errors.ConfigError, match="there is no kind 'laws'"):
-        found.filter(kind="laws")
+    with pytest.raises(th.errors.ConfigError, match="there is no kind of statement 'mouse'"):
+        found.filter(kind="mouse")
 
 
 def test_statements_at_a_place_are_those_that_name_it_or_were_counted_there() -> None:
@@ -145,13 +146,42 @@ def test_statements_of_every_kind_are_exported(tmp_path: Path) -> None:
     document = json.loads(found.export(tmp_path / "a.json").read_text("utf-8"))
     assert [one["key"] for one in document["statements"]] == keys_of(found)
     assert found.export(tmp_path / "a.md").read_text("utf-8").count("\n| ") == len(found) + 1
-    with pytest.raises(th.errors.ConfigError, match="sparql holds rules only"):
-        found.export(tmp_path / "a.rq", "sparql")
+    with pytest.raises(th.errors.ConfigError, match="csv of statements has no options, got english"):
+        found.export(tmp_path / "a.csv", english=False)
+
+
+def test_graph_stores_hold_rules_and_the_controls_that_are_rules_and_name_the_others(tmp_path: Path) -> None:
+    found = mined().findings
+    said = [one.rule for one in found.controls]
+    rules = found.worded_as_rules()
+    assert list(rules) == [*found.rules, *(rule for rule in said if rule is not None)] and any(said)
+    lost = [one.sentence() for one in (*found.laws, *(one for one in found.controls if one.rule is None))]
+    notes = rules.notes[len(found.rules.notes) :]
+    assert lost and [note.partition(": ")[2] for note in notes] == lost
+    text = found.export(tmp_path / "a.rq", find="matches").read_text("utf-8")
+    assert text.count("SELECT DISTINCT") == len(rules) and all(f"# {note}\n" in text for note in notes)
+    shapes = found.export(tmp_path / "a.ttl").read_text("utf-8")
+    assert shapes.count("a sh:NodeShape") == len(rules) and all(f"# {note}\n" in shapes for note in notes)
+
+
+def test_formats_of_other_packages_hold_rules_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Format("other", (".other",), "a test", lambda rules, path: path.write_text(str(len(rules))))
+    monkeypatch.setattr("thence.statements.findings.find_format", lambda path, name=None: other)
+    with pytest.raises(th.errors.ConfigError, match="other holds rules only, and there are 12 laws and controls"):
+        mined().findings.export(tmp_path / "a.other")
+
+
+def test_kinds_of_statements_are_named_by_people() -> None:
+    assert parse_kinds("Rules, law") == parse_kinds(["rule", "laws"]) == ("law", "rule")
+    for wrong in ("ranges", "", "rules,lwas"):
+        with pytest.raises(th.errors.ConfigError, match="kind of statement"):
+            parse_kinds(wrong)
+    assert {one.kind for one in mined().findings.filter(kind="laws,controls")} == {"law", "control"}
 
 
 def test_every_statement_counts_itself_again_on_the_data_that_it_was_found_in() -> None:
     run = mined()
-    data = PreparedData.of_run(run)
+    data = Prepared.of_run(run)
     for one in run.findings:
         states, counts = one.check(data), one.counts
         assert (states.counts.applies, states.counts.holds) == (counts.applies, counts.holds), one.sentence()
@@ -165,7 +195,7 @@ def test_every_statement_counts_itself_again_on_the_data_that_it_was_found_in() 
 def test_ranges_are_statements() -> None:
     run = mined()
     assert run.readings is not None
-    data = PreparedData.of_run(run)
+    data = Prepared.of_run(run)
     first, second = (sensor.id for sensor in run.readings.numeric[:2])
     one: Statement = Ranges(first, second, (0.0,), (-1e9, 0.0), (1e9, 0.0), rows=10, violated=2)
     states = one.check(data)

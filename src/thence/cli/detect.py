@@ -52,6 +52,7 @@ def detect(
     rules: Annotated[bool, typer.Option("--rules/--no-rules", help="Use mined rules.")] = True,
     laws: Annotated[bool, typer.Option("--laws/--no-laws", help="Use laws.")] = True,
     ranges: Annotated[bool, typer.Option("--ranges/--no-ranges", help="Use ranges of two sensors.")] = True,
+    controls: Annotated[bool, typer.Option("--controls/--no-controls", help="Use controls of actuators.")] = False,
     memory: Annotated[str, typer.Option(help="Time after which a violation has faded to 37 %.")] = "6h",
     false_alarms: Annotated[float, typer.Option(help="Allowed false alarms a month.")] = 1.0,
     retire_after: Annotated[
@@ -81,6 +82,7 @@ def detect(
         "rules": rules,
         "laws": laws,
         "ranges": ranges,
+        "controls": controls,
         "memory": memory,
         "false_alarms": false_alarms,
         "retire_after": None if retire_after == "never" else retire_after,
@@ -135,7 +137,8 @@ def _print(fitted: Detector, found: Any, *, top: int, quiet: bool) -> None:
     facts = fitted.describe()
     rate = facts["false_alarms_a_month"]
     say(
-        f"learned from normal readings: {facts['rules']} rules, {facts['laws']} laws and {facts['ranges']} ranges; "
+        f"learned from normal readings: {facts['rules']} rules, {facts['laws']} laws and {facts['ranges']} ranges"
+        f"{' and ' + str(facts['controls']) + ' controls' if 'controls' in facts else ''}; "
         f"thresholds for {rate:g} false alarm{'' if rate == 1 else 's'} a month from {facts['held_out_days']:g} "
         "held-out days",
         quiet=quiet,

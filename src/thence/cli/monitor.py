@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thence.cli.job import with_table
-from thence.cli.options import Quiet, Reviewed, RunFolder
+from thence.cli.options import Quiet, Reviewed, RunFolder, Statements
 from thence.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ def monitor(
     detector: Annotated[
         Path | None, _decision("A detector that 'thence detect --save' wrote, whose alarms are reported too.")
     ] = None,
+    statements: Statements = "rules",
     reviewed: Reviewed = "not-rejected",
     quiet: Quiet = False,
 ) -> None:
@@ -142,7 +143,14 @@ def monitor(
     }
     with ExitStack() as stack:
         system = _load(loaded, sensors or file, settings)
-        watch = Monitor(loaded, system, decisions, detector=_load_detector(detector), reviewed=reviewed)
+        watch = Monitor(
+            loaded,
+            system,
+            decisions,
+            detector=_load_detector(detector),
+            reviewed=reviewed,
+            statements=statements,
+        )
         readings = _load(loaded, file, settings) if file and sensors else system
         # From here on, which the first line says, a request to end is one to save the state and end well.
         stop = _stop_on_signals(stack)
@@ -332,15 +340,16 @@ def _stop_on_signals(stack: ExitStack) -> StopRequest:
 def _log_start(watch: Monitor, log: Any) -> None:
     from thence.data.readings.durations import format_duration
 
-    lost = [one for one in watch.frames.not_bound if one.rule not in watch.frames.left_out]
+    lost = [one for one in watch.not_bound if one.rule not in watch.left_out]
+    noun = "rules, laws and controls" if watch.others.watched else "rules"
     log(
-        f"{len(watch.frames.bound):,} of {len(watch.rules):,} rules on {len(watch.roster.sensors):,} sensors, "
+        f"{len(watch.health.bound):,} of {len(watch.bounds):,} {noun} on {len(watch.roster.sensors):,} sensors, "
         f"windows of {format_duration(watch.every)}, blocks of {format_duration(watch.block)}"
     )
     for note in watch.notes:
         log(note)
     if lost:
-        log(f"{len(lost):,} rules cannot be watched; the first: {lost[0].reason}")
+        log(f"{len(lost):,} {noun} cannot be watched; the first: {lost[0].reason}")
 
 
 def _log_end(service: Service, log: Any) -> None:

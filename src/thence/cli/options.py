@@ -23,6 +23,7 @@ __all__ = [
     "Quiet",
     "Reviewed",
     "RunFolder",
+    "Statements",
     "Top",
     "parameters_of",
     "parse_assignments",
@@ -40,6 +41,9 @@ Bounds = Annotated[
     list[str] | None, typer.Option(help="Bound on a measure, such as max_leverage=0.2; may be repeated.")
 ]
 FeatureText = Annotated[str | None, typer.Option(help="Only rules with this text in an item.")]
+Statements = Annotated[
+    str, typer.Option(help="Kinds of statements: rules, laws, controls, several of them with commas, or all.")
+]
 Kind = Annotated[str | None, typer.Option(help="Only rules about this kind of sensor or class of node.")]
 
 Reviewed = Annotated[

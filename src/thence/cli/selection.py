@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -26,7 +26,9 @@ from thence.errors import ConfigError, nearest
 if TYPE_CHECKING:
     from thence.language.items import Item
     from thence.runs.run import Run
+    from thence.statements.findings import Findings
     from thence.statements.rules.ruleset import RuleSet
+    from thence.statements.statement import Statement
 
 __all__ = ["Selected", "Selection", "with_selection"]
 
@@ -94,6 +96,36 @@ class Selection:
         extras = {name: column for name, column in found.extras.items() if name != numbers}
         at = found.extras[numbers].tolist()
         return Selected(replace(found, extras=extras), tuple(at), len(matching), int((~keep).sum()))
+
+    def select_statements(self, run: Run, kinds: Collection[str]) -> tuple[Findings, dict[str, int]]:
+        """Return the selected statements of some kinds in reading order, and how many of each reviews leave out.
+
+        Measures are bounds of rules; texts, kinds of sensors and reviews are conditions on all statements.
+        """
+        from thence.runs.reviews import is_used
+
+        reviews, found = run.reviews, run.findings[:0]
+        left_out = dict.fromkeys(kinds, 0)
+        for kind in (kind for kind in kinds if kind != "rule"):
+            listed = run.findings.filter(kind=kind)
+            used = listed.filter(where=lambda one: is_used(reviews.get(one.key), self.reviewed))
+            left_out[kind] = len(listed) - len(used)
+            part = used.filter(where=self._fits)
+            found = replace(found, controls=part.controls or found.controls, laws=part.laws or found.laws)
+        if "rule" in kinds:
+            selected = self.apply(run)
+            left_out["rule"] = selected.left_out
+            found = replace(found, rules=selected.rules)
+        return (found.top(self.top) if self.top > 0 else found), left_out
+
+    def _fits(self, one: Statement) -> bool:
+        """Whether a law or a control has the texts and is about the kind that are wanted."""
+        left, right, whole = one.search_texts
+        sides = ((self.feature, (*left, *right, *whole)), (self.antecedent, left), (self.consequent, right))
+        named = {name.casefold() for name in (*one.about.kinds, *one.about.classes)}
+        return (self.kind is None or self.kind.casefold() in named) and all(
+            wanted is None or any(wanted.casefold() in text for text in texts) for wanted, texts in sides
+        )
 
 
 class Selected(NamedTuple):

@@ -23,17 +23,18 @@ from thence._base.atomic import new_file
 from thence._base.display.html import panel, small, table
 from thence._base.display.percent import percent
 from thence._base.frames import without_formulas
-from thence.errors import ConfigError, nearest
+from thence.errors import ConfigError
 from thence.statements.controls.control import Controls
-from thence.statements.files import find_format, write_rules
+from thence.statements.files import Format, find_format, write_rules
 from thence.statements.files.tables import escape_markdown
 from thence.statements.keys import is_key, key_text
 from thence.statements.laws.law import Laws
 from thence.statements.rules.bounds import is_within
+from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet
 from thence.statements.schema import document
 from thence.statements.search import RuleTexts, contains, split_words
-from thence.statements.statement import PLAIN, Features, Statement
+from thence.statements.statement import PLAIN, Features, Statement, parse_kinds
 
 __all__ = ["Findings"]
 
@@ -41,7 +42,6 @@ Mask = npt.NDArray[np.bool_]
 PlaceCounts = Callable[[RuleSet], pl.DataFrame | None]
 
 _SHOWN = 20
-_KINDS = ("control", "law", "rule")
 _SCHEMA: dict[str, Any] = {
     "key": pl.String,
     "kind": pl.String,
@@ -211,7 +211,7 @@ class Findings(Sequence[Statement]):
         """Return the statements that meet every condition, in reading order.
 
         Args:
-            kind: ``"control"``, ``"law"`` or ``"rule"``.
+            kind: ``"control"``, ``"law"`` or ``"rule"``; several separated by commas, or ``"all"``.
             quantity: A kind of sensor that it is about, such as ``"flow"``.
             sensor: The id of a sensor that it names.
             cls: A class of nodes that it is about.
@@ -223,8 +223,7 @@ class Findings(Sequence[Statement]):
         Raises:
             ConfigError: If there is no such kind.
         """
-        if kind is not None and kind not in _KINDS:
-            raise ConfigError(f"there is no kind '{kind}'", hint=nearest(kind, _KINDS) or "use control, law or rule")
+        kinds = parse_kinds("all" if kind is None else kind)
         wanted = {"kinds": quantity, "sensors": sensor, "classes": cls, "properties": property}
         names = {field: name for field, name in wanted.items() if name is not None}
         least = None if min_share is None else Fraction(str(min_share))
@@ -232,7 +231,7 @@ class Findings(Sequence[Statement]):
         def fits(one: Statement) -> bool:
             counts = one.counts
             return (
-                kind in (None, one.kind)
+                one.kind in kinds
                 and all(name in getattr(one.about, field) for field, name in names.items())
                 and counts.applies >= min_applies
                 and (least is None or (counts.applies > 0 and Fraction(counts.holds, counts.applies) >= least))
@@ -240,7 +239,7 @@ class Findings(Sequence[Statement]):
             )
 
         counts = self.rules.counts
-        rules = np.full(len(self.rules), kind in (None, "rule")) & (counts.n_antecedent >= min_applies)
+        rules = np.full(len(self.rules), "rule" in kinds) & (counts.n_antecedent >= min_applies)
         if min_share is not None:
             rules &= is_within(counts, "confidence", min_share, least=True)
         for field_name, name in names.items():
@@ -326,33 +325,65 @@ class Findings(Sequence[Statement]):
         frame = pl.concat([logic, pl.DataFrame(rules, schema=_SCHEMA)])
         return frame if sentences else frame.drop("sentence")
 
-    def export(self, path: str | Path, format: str | None = None) -> Path:
+    def worded_as_rules(self) -> RuleSet:
+        """Return the rules, and after them the controls that can be said as rules; those have no counts.
+
+        The last notes say which laws and controls are left out and why.
+        """
+        added = [rule for one in self.controls if (rule := one.rule) is not None]
+        left_out: list[tuple[str, Statement]] = [("a law relates quantities, not items", one) for one in self.laws]
+        left_out += [("neither a time of day nor a start is an item", one) for one in self.controls if one.rule is None]
+        told = [f"the {one.kind} cannot be said as a rule, since {why}: {one.sentence()}" for why, one in left_out]
+        notes = (*self.rules.notes, *told)
+        if not added:
+            return replace(self.rules, notes=notes)
+        unknown = Counts.from_matrix([[0, 0, 0, 0]] * (len(self.rules) + len(added)))
+        return RuleSet.from_rules([*self.rules, *added], unknown, notes=notes)
+
+    def unsaid(self, format: Format) -> list[str]:
+        """Return which statements a format leaves out and why, one sentence each.
+
+        Args:
+            format: The format.
+        """
+        return [] if format.counts else list(self.worded_as_rules().notes[len(self.rules.notes) :])
+
+    def export(self, path: str | Path, format: str | None = None, **options: Any) -> Path:
         """Write the statements to a file; an existing one is replaced when the new one is complete.
 
-        JSON (in the schema of ``thence.statements.schema``), Parquet, CSV and Markdown have all statements. The other
-        formats of ``th.write_rules`` hold rules only.
+        JSON (in the schema of ``thence.statements.schema``), Parquet, CSV and Markdown have all statements. SPARQL and
+        SHACL have rules and the controls that can be said as rules, and list in comments what was left out and why. The
+        formats of other packages hold rules only.
 
         Args:
             path: The file to write.
             format: ``"json"``, ``"parquet"``, ``"csv"``, ``"markdown"`` or another format of ``th.write_rules``; by
                 default the suffix of ``path`` decides.
+            **options: Options of SPARQL, SHACL and the formats of other packages, as for ``th.write_rules``.
 
         Returns:
             The path.
 
         Raises:
-            ConfigError: If the format is unknown, or cannot hold laws and controls, and there are some.
+            ConfigError: If the format is unknown, has no such option, or cannot hold laws and controls, and there are
+                some.
         """
-        name = find_format(path, format).name
-        if name not in _WRITERS:
-            if len(self) > len(self.rules):
+        chosen = find_format(path, format)
+        if chosen.name not in _WRITERS:
+            if chosen.counts and len(self) > len(self.rules):
                 raise ConfigError(
-                    f"{name} holds rules only, and there are {len(self) - len(self.rules):,} laws and controls",
+                    f"{chosen.name} holds rules only, and there are {len(self) - len(self.rules):,} laws and controls",
                     hint="export findings.filter(kind='rule'), or use json, parquet, csv or markdown",
                 )
-            return write_rules(self.rules, path, format=format)
+            rules = self.rules if chosen.counts else self.worded_as_rules()
+            return write_rules(rules, path, format=chosen.name, **options)
+        if options:
+            raise ConfigError(
+                f"{chosen.name} of statements has no options, got {', '.join(options)}",
+                hint="th.write_rules(run.rules, …) takes options of files of rules",
+            )
         with new_file(Path(path)) as draft:
-            _WRITERS[name](self, draft)
+            _WRITERS[chosen.name](self, draft)
         return Path(path)
 
     def __str__(self) -> str:
@@ -361,9 +392,14 @@ class Findings(Sequence[Statement]):
         return "\n".join([self._title, *lines, *more])
 
     @property
+    def by_kind(self) -> dict[str, Sequence[Statement] | RuleSet]:
+        """The statements of each kind, by its name in the plural, in reading order."""
+        return {"controls": self.controls, "laws": self.laws, "rules": self.rules}
+
+    @property
     def _title(self) -> str:
-        named = (("control", self.controls), ("law", self.laws), ("rule", self.rules))
-        parts = [f"{len(part):,} {noun}{'' if len(part) == 1 else 's'}" for noun, part in named if len(part)]
+        named = self.by_kind.items()
+        parts = [f"{len(part):,} {name[:-1] if len(part) == 1 else name}" for name, part in named if len(part)]
         return ", ".join(parts) or "no statement was found"
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from thence.errors import ConfigError, nearest
 from thence.language.english import format_clause
 from thence.language.items import Aspect, Feature, Item, Role
 
@@ -34,12 +35,37 @@ __all__ = [
     "Trace",
     "Words",
     "item_texts",
+    "parse_kinds",
 ]
 
 Kind = Literal["rule", "law", "control", "range"]
 
 NOT_APPLICABLE, HOLDS, VIOLATED, MISSING = 0, 1, 2, 3
 """The state of a statement at a place in a window."""
+
+
+def parse_kinds(given: str | Iterable[str]) -> tuple[Kind, ...]:
+    """Return the kinds of statements that a person named, each once, in the order of a run's findings.
+
+    Args:
+        given: Kinds in the singular or the plural, as a list or separated by commas; ``"all"`` for every kind of a run.
+
+    Raises:
+        ConfigError: If there is no such kind, or none was named.
+
+    Examples:
+        >>> parse_kinds("rules, laws"), parse_kinds("all")
+        (('law', 'rule'), ('control', 'law', 'rule'))
+    """
+    known: tuple[Kind, ...] = ("control", "law", "rule")
+    named = [name.strip().lower() for name in (given.split(",") if isinstance(given, str) else given) if name.strip()]
+    wanted = {*known} if named == ["all"] else {name.removesuffix("s") for name in named}
+    for name in wanted - {*known}:
+        hint = nearest(name, known) or "use rules, laws, controls or all"
+        raise ConfigError(f"there is no kind of statement '{name[:40]}' in a run", hint=hint)
+    if not wanted:
+        raise ConfigError("no kind of statement was named", hint="use rules, laws, controls or all")
+    return tuple(kind for kind in known if kind in wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +281,11 @@ class States:
         if missing is not None:
             codes[missing & ~applies] = MISSING
         return States(tuple(places), codes)
+
+    @property
+    def applies(self) -> npt.NDArray[np.bool_]:
+        """Where the statement applies, places × windows."""
+        return np.asarray((self.codes == HOLDS) | (self.codes == VIOLATED))
 
     @property
     def counts(self) -> HeldCounts:

@@ -140,7 +140,7 @@ def test_a_file_that_is_no_detector_is_refused(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_told() -> None:
-    with pytest.raises(ConfigError, match="needs rules, laws or ranges"):
+    with pytest.raises(ConfigError, match="needs rules, laws, ranges or controls"):
         Detector(rules=False, laws=False, ranges=False)
     with pytest.raises(ConfigError, match="false_alarms"):
         Detector(false_alarms=0)
@@ -235,7 +235,7 @@ def test_gaps_and_missing_readings_raise_no_alarm(fitted: Detector) -> None:
 def test_what_was_rejected_in_a_review_is_not_learned() -> None:
     data = plant(30)
     fitted = Detector(ranges=False).fit(data)
-    rules, laws, _ = fitted._known.checks
+    rules, laws, *_ = fitted._known.checks
     assert len(rules.rules) > 1 and len(laws.laws)
     rejected = {rules.rules.rule(0).key: Review("rejected"), laws.laws[0].key: Review("rejected")}
     without = Detector(ranges=False).fit(data, reviews=Reviews(rejected))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thence as th
-from thence.checks.monitor.alerts import Alert, tell_violation
+from thence.checks.monitor.alerts import Alert, Watched, tell_violation
 from thence.errors import InputError
 from thence.show.explorer.alert_text import read_alert
 from thence.show.explorer.alerts import AlertFile, open_monitor
@@ -136,7 +136,7 @@ def test_an_alert_says_what_it_rests_on(tmp_path: Path) -> None:
 def test_an_alert_leads_to_its_rule(tmp_path: Path, runs: list[th.Run]) -> None:
     rules = runs[1].rules
     start = {"start": 0, "every": 3_600_000_000, "places": ["P1"], "n_places": 3}
-    known = tell_violation(4, rules, number=1, **start).to_dict()
+    known = tell_violation(Watched(5, rules.rule(4)), number=1, **start).to_dict()
     old = {name: value for name, value in known.items() if name != "key"}
     lines = [known, known | {"rule": 1}, old, old | {"rule": 1}, known | {"key": "0" * 16}, {**old, "rule": "5"}]
     path = tmp_path / "alerts.jsonl"

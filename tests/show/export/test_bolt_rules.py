@@ -13,6 +13,10 @@ from tests.helpers.commands import fail, succeed
 from tests.helpers.graph_servers import PASSWORD, BoltProcess
 from thence.language.items import Aspect, Feature, Item, Role
 from thence.show.export.bolt_rules import subjects_of
+from thence.statements.controls.control import Control
+from thence.statements.controls.thresholds import Tally
+from thence.statements.laws.law import Law
+from thence.statements.laws.terms import Term
 
 LINKS = (
     "MATCH (r:ThenceRule)-[s:SPEAKS_OF]->(n) RETURN r.run AS run, r.key AS key, s.side AS side, n.id AS id, "
@@ -140,3 +144,12 @@ def test_rules_need_a_name_and_a_bolt_server() -> None:
     ):
         with pytest.raises(th.errors.ConfigError, match="Bolt servers"):
             call()
+
+
+def test_controls_speak_of_nodes_and_laws_of_classes() -> None:
+    pump, level = Feature("s9", label="status", place="Pump 9"), Feature("l2", label="level", unit="m", place="Tank 2")
+    once = Tally(1, 1, 1, 1)
+    control = Control(pump, "open", "closed", level, "above", 4.0, 3.9, 4.1, once, once, 0.9)
+    assert list(subjects_of(control)) == [("if", "node", "Tank 2"), ("then", "node", "Pump 9")]
+    law = Law("at_least", "(t:Tank)", ((1, Term("reading", "level", "t")),))
+    assert list(subjects_of(law)) == [("if", "class", "Tank")]

@@ -21,13 +21,13 @@ from thence._base.integrity.manifest import write_manifest
 from thence.checks.application.later import Later
 from thence.checks.application.logic import AppliedControls, AppliedLaws
 from thence.checks.application.parts import Part, Target
-from thence.checks.application.states import Tallies
 from thence.checks.application.telling import applied_html, tell_applied
 from thence.checks.application.verdicts import ThenAndNow, Verdict
 from thence.checks.application.violations import VIOLATIONS, iter_violations
 from thence.data.readings.durations import parse_duration
 from thence.errors import ConfigError
 from thence.runs.run import refuse_foreign
+from thence.statements.counting.states import Tallies
 from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["Applied"]

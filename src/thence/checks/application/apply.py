@@ -14,7 +14,6 @@ from thence.checks.application.applied import Applied
 from thence.checks.application.later import Later, Reference, gather_later, prepare_later
 from thence.checks.application.logic import AppliedControls, AppliedLaws, apply_controls, apply_laws
 from thence.checks.application.parts import Part, Target, encode_rules, targets_of
-from thence.checks.application.states import Tallies, tally_states
 from thence.checks.application.verdicts import Verdict, independent_rows, judge_rules
 from thence.errors import ConfigError
 from thence.runs.inputs import load_job
@@ -24,6 +23,7 @@ from thence.runs.run import Run, find_left_out, load_run
 from thence.statements.counting.assurance import SPANS, require_assurance
 from thence.statements.counting.encoding import find_countable
 from thence.statements.counting.recount import Spans, count_spans
+from thence.statements.counting.states import Tallies, tally_states
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 

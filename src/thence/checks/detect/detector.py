@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from thence._base.integrity.checksums import read_sealed, seal
 from thence._base.progress import Progress, show_progress
 from thence._base.settings.numbers import require_integer
 from thence.checks.detect.calibration import Calibration, calibrate
+from thence.checks.detect.control_checks import ControlChecks
 from thence.checks.detect.detection import Detection, Explanation, frame_hours
 from thence.checks.detect.evidence import Tally, join_tallies, take_frames
 from thence.checks.detect.law_checks import LawChecks
@@ -33,13 +34,18 @@ from thence.runs.planning import plan
 from thence.runs.preparation import window_readings, window_text
 from thence.runs.reviews import Reviewed, Reviews, describe_left_out, is_used, require_reviewed, select_reviewed
 from thence.search.base import BaseMiner
+from thence.search.controls.search import search_controls
+from thence.search.controls.settings import ControlSettings
 from thence.search.laws.search import search_laws
+from thence.statements.controls.control import Controls
 from thence.statements.laws.law import Laws
 from thence.statements.rules.ruleset import RuleSet
+from thence.statements.statement import Statement
 from thence.tables.later import read_alike
 
 __all__ = ["Detector"]
 
+_Found = TypeVar("_Found", bound=Statement)
 _FORMAT = 1
 _FIT, _CYCLE = 3, 5  # of five blocks of time, three are learned from and two are held out
 _MOST_VIOLATED = 0.1
@@ -47,12 +53,21 @@ _PER_FEATURE = 20
 _LEAST_FRAMES = 200
 
 
+class Checks(NamedTuple):
+    """The statements of each family."""
+
+    rules: RuleChecks
+    laws: LawChecks
+    ranges: RangeChecks
+    controls: ControlChecks = ControlChecks(Controls(()))
+
+
 @dataclass(frozen=True, eq=False)
 class _Fitted:
     """What a detector has learned."""
 
     config: Config
-    checks: tuple[RuleChecks, LawChecks, RangeChecks]
+    checks: Checks
     calibration: Calibration
     sensors: tuple[str, ...]
     notes: tuple[str, ...]
@@ -66,12 +81,12 @@ class _Judge:
     reviews: Reviews
     reviewed: Reviewed
 
-    def laws(self, laws: Laws, notes: list[str]) -> Laws:
-        """The laws that are used; a note says how many are not."""
-        kept = tuple(law for law in laws if is_used(self.reviews.get(law.key), self.reviewed))
-        if len(kept) < len(laws):
-            notes.append(describe_left_out(len(laws) - len(kept), "law", self.reviewed))
-        return replace(laws, laws=kept)
+    def used(self, found: Sequence[_Found], notes: list[str]) -> tuple[_Found, ...]:
+        """The laws or controls that are used; a note says how many are not."""
+        kept = tuple(one for one in found if is_used(self.reviews.get(one.key), self.reviewed))
+        if len(kept) < len(found):
+            notes.append(describe_left_out(len(found) - len(kept), found[0].kind, self.reviewed))
+        return kept
 
     def rules(self, rules: RuleSet, notes: list[str]) -> RuleSet:
         """The rules that are used; a note says how many are not."""
@@ -98,6 +113,7 @@ class Detector:
         rules: Whether to use mined rules.
         laws: Whether to use laws; they need a graph.
         ranges: Whether to use ranges.
+        controls: Whether to use controls: a switch of an actuator that nothing explains is a violation.
         memory: How long a violation counts: after this time it has faded to 37 %.
         false_alarms: Allowed false alarms a month (30 days).
         retire_after: A sensor whose rules or ranges are violated for most of this time is retired: it is reported as
@@ -129,6 +145,7 @@ class Detector:
         rules: bool = True,
         laws: bool = True,
         ranges: bool = True,
+        controls: bool = False,
         memory: str = "6h",
         false_alarms: float = 1.0,
         retire_after: str | None = "14d",
@@ -139,8 +156,8 @@ class Detector:
         seed: int = 0,
         **settings: Any,
     ) -> None:
-        if not (rules or laws or ranges):
-            raise ConfigError("a detector needs rules, laws or ranges", hint="leave one of them on")
+        if not (rules or laws or ranges or controls):
+            raise ConfigError("a detector needs rules, laws, ranges or controls", hint="leave one of them on")
         if not false_alarms > 0:
             raise ConfigError(f"false_alarms must be above 0 a month, got {false_alarms}")
         require_integer("max_rules", max_rules, least=1)
@@ -148,7 +165,7 @@ class Detector:
         require_integer("range_partners", range_partners, least=1)
         self.windows, self.enrich, self.bins = windows, enrich, bins
         self.derive = (derive,) if isinstance(derive, str) else tuple(derive)
-        self.rules, self.laws, self.ranges = rules, laws, ranges
+        self.rules, self.laws, self.ranges, self.controls = rules, laws, ranges, controls
         self.memory, self.false_alarms, self.retire_after = memory, float(false_alarms), retire_after
         self.max_rules, self.range_bins, self.range_partners = max_rules, range_bins, range_partners
         self.miner, self.seed, self.settings = miner, seed, dict(settings)
@@ -220,23 +237,30 @@ class Detector:
         notes: list[str] = []
         laws = LawChecks(Laws(()))
         if self.laws and system.graph is not None and system.binding is not None:
-            wanted = judge.laws(search_laws(learn, system, progress=tell), notes)
-            laws = LawChecks(wanted).judged(check, system, most=_MOST_VIOLATED)
+            known = search_laws(learn, system, progress=tell)
+            laws = LawChecks(replace(known, laws=judge.used(known, notes))).judged(check, system, most=_MOST_VIOLATED)
         ranges = RangeChecks(())
         if self.ranges:
             ranges = RangeChecks.fit(learn, bins=self.range_bins, partners=self.range_partners)
             ranges = ranges.judged(check, most=_MOST_VIOLATED)
+        controls = Checks._field_defaults["controls"]
+        if self.controls:
+            timezone = config.windows.timezone
+            switching = search_controls(learn, system, settings=ControlSettings(timezone=timezone), progress=tell)
+            controls = ControlChecks(Controls(judge.used(switching, notes)), timezone).judged(
+                check, most=_MOST_VIOLATED
+            )
         rules = _no_rules(config)
         if self.rules:
             found = RuleChecks.fit(learn, system, config, miner, progress=tell)
             found = replace(found, rules=judge.rules(found.rules, notes))
             rules = found.judged(check, system, most=_MOST_VIOLATED, per_feature=_PER_FEATURE, max_rules=self.max_rules)
-        if not (len(rules.rules) or len(laws.laws) or ranges.ranges):
+        if not (len(rules.rules) or len(laws.laws) or ranges.ranges or len(controls.controls)):
             raise InputError(
                 "nothing was found that holds in normal time: no rule, no law and no range",
                 hint="give a longer normal period, or more sensors",
             )
-        checks = (rules, laws, ranges)
+        checks = Checks(rules, laws, ranges, controls)
         every = readings.every.total_seconds() / 3600
         calibration = calibrate(
             _tally(checks, readings, system),
@@ -278,11 +302,12 @@ class Detector:
     def describe(self) -> dict[str, Any]:
         """Return how many statements of each family are used, on how much held-out normal time, ready for JSON."""
         known = self._known
-        rules, laws, ranges = known.checks
+        rules, laws, ranges, controls = known.checks
         return {
             "rules": len(rules.rules),
             "laws": len(laws.laws),
             "ranges": len(ranges.ranges),
+            **({"controls": len(controls.controls)} if self.controls else {}),
             "targets": len(known.calibration.levels),
             "held_out_days": round(known.calibration.hours / 24, 2),
             "false_alarms_a_month": known.calibration.per_month,
@@ -350,7 +375,7 @@ class Detector:
             notes.append(
                 f"{_sensors(len(known.sensors) - len(mine), 'missing')}: what was learned about them is not checked"
             )
-        return replace(system, sensors=read_alike(system.sensors, known.checks[0].bins)), notes
+        return replace(system, sensors=read_alike(system.sensors, known.checks.rules.bins)), notes
 
     def explain(self, at: Any = None) -> Explanation:
         """Say why there is an alarm in the readings that were scored last.
@@ -381,7 +406,7 @@ class Detector:
             path: The file to write.
         """
         known = self._known
-        rules, laws, ranges = known.checks
+        rules, laws, ranges, controls = known.checks
         record = {
             "format": _FORMAT,
             "settings": self._settings(),
@@ -391,6 +416,7 @@ class Detector:
             "rules": rules.to_dict(),
             "laws": laws.to_dict(),
             "ranges": ranges.to_dict(),
+            **({"controls": controls.to_dict()} if self.controls else {}),
             "calibration": known.calibration.to_dict(),
         }
         target = Path(path)
@@ -401,7 +427,8 @@ class Detector:
     def _settings(self) -> dict[str, Any]:
         names = ("windows", "enrich", "bins", "rules", "laws", "ranges", "memory", "false_alarms", "retire_after")
         more = ("max_rules", "range_bins", "range_partners", "seed")
-        return {"derive": list(self.derive)} | {name: getattr(self, name) for name in (*names, *more)}
+        given = {name: getattr(self, name) for name in (*names, *more)}
+        return {"derive": list(self.derive)} | given | ({"controls": True} if self.controls else {})
 
     @staticmethod
     def load(path: str | Path) -> Detector:
@@ -420,10 +447,11 @@ class Detector:
             detector = Detector(**record["settings"])
             detector._fitted = _Fitted(
                 Config.from_mapping(record["config"]),
-                (
+                Checks(
                     RuleChecks.from_dict(record["rules"]),
                     LawChecks.from_dict(record["laws"]),
                     RangeChecks.from_dict(record["ranges"]),
+                    *([ControlChecks.from_dict(record["controls"])] if detector.controls else []),
                 ),
                 Calibration.from_dict(record["calibration"]),
                 tuple(map(_text, record["sensors"])),
@@ -441,7 +469,8 @@ class Detector:
         if self._fitted is None:
             return "Detector(not fitted)"
         found = self.describe()
-        return f"Detector({found['rules']} rules, {found['laws']} laws, {found['ranges']} ranges)"
+        families = (name for name in ("rules", "laws", "ranges", "controls") if name in found)
+        return f"Detector({', '.join(f'{found[name]} {name}' for name in families)})"
 
 
 def _text(value: Any) -> str:
@@ -460,7 +489,7 @@ def _no_rules(config: Config) -> RuleChecks:
     return RuleChecks(RuleSet.empty(), Discretizer(), config)
 
 
-def _tally(checks: tuple[RuleChecks, LawChecks, RangeChecks], readings: WindowedReadings, system: System) -> Tally:
+def _tally(checks: Checks, readings: WindowedReadings, system: System) -> Tally:
     return join_tallies([one.tally(readings, system) for one in checks], len(readings))
 
 

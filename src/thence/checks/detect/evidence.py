@@ -1,6 +1,6 @@
 """Evidence: what statements are about, how much of them is violated in each frame, and a violated one in words.
 
-Rules, laws and ranges all give the same evidence, so that the detector need not tell them apart.
+Rules, laws, ranges and controls all give the same evidence, so that the detector need not tell them apart.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Target(NamedTuple):
     """What statements are about.
 
     Args:
-        family: Whether the statements are rules, laws or ranges.
-        subject: The sensor, or the number of the law and the place.
+        family: Whether the statements are rules, laws, ranges or controls.
+        subject: The sensor, the number of the law and the place, or the control in words.
         node: The node of the graph that it belongs to; empty if it belongs to none.
     """
 

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thence._base.progress import Progress
-from thence.checks.application.states import find_states, violations_per_frame
 from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, take_frames, tell_change
 from thence.checks.detect.paths import path_between
 from thence.data.graph.system import System
@@ -25,6 +24,7 @@ from thence.search.base import BaseMiner
 from thence.statements.counting.by_place import name_places
 from thence.statements.counting.encoding import encode_blocks, find_countable
 from thence.statements.counting.recount import count_rules
+from thence.statements.counting.states import find_states, violations_per_frame
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block

@@ -11,15 +11,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from thence._base.display.percent import percent
 from thence.checks.monitor.health import DRIFTED, HOLDS, MISSING, SILENT, Change
 from thence.data.readings.durations import format_duration
 from thence.errors import attempt
-from thence.statements.rules.ruleset import RuleSet
+from thence.statements.statement import Statement
 
-__all__ = ["Alert", "format_time", "tell_change", "tell_violation"]
+__all__ = ["Alert", "Watched", "format_time", "tell_change", "tell_violation"]
 
 _NAMED = 5  # places that a message names
 
@@ -94,27 +94,57 @@ def format_time(microseconds: int) -> str:
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).isoformat().replace("+00:00", "Z")
 
 
+class Watched(NamedTuple):
+    """What an alert is about.
+
+    Args:
+        number: Its number among those of its kind, from 1.
+        statement: The rule, law or control, with its counts when it was found.
+        is_used: Whether it is watched, given its review.
+    """
+
+    number: int
+    statement: Statement
+    is_used: bool = True
+
+    @property
+    def name(self) -> str:
+        """Its kind and number, such as ``"Rule 3"``."""
+        return f"{self.statement.kind.capitalize()} {self.number}"
+
+    def describe(self) -> dict[str, Any]:
+        """Return its number, its key and its sentence."""
+
+        def words() -> dict[str, Any]:
+            return {"key": self.statement.key, "sentence": self.statement.sentence()}
+
+        def unworded(why: str) -> dict[str, Any]:
+            return {"key": "", "sentence": f"could not be worded: {why}"}
+
+        return {self.statement.kind: self.number, **attempt("the sentence of a rule", words, unworded)}
+
+
 def tell_change(
-    change: Change, rules: RuleSet, *, bound: float, end: int, block: int, number: int, n_blocks: int
+    change: Change, watched: Watched, *, bound: float, end: int, block: int, number: int, n_blocks: int
 ) -> Alert | None:
     """Word a change of the status of a rule; ``None`` if it needs no alert.
 
     Args:
         change: The change.
-        rules: The rules, with the counts of the run.
+        watched: The rule.
         bound: The confidence that the rule is tested against.
         end: The end of the last block in microseconds.
         block: Length of a block in microseconds.
         number: Number of the alert.
         n_blocks: Number of blocks since the monitor started.
     """
-    details = _describe(change.rule, rules)
+    details = watched.describe()
     sentence = details["sentence"]
-    then = float(rules.measure("confidence")[change.rule])
+    then = watched.statement.counts.share
     used = change.satisfied + change.violated
     now = change.satisfied / used if used else math.nan
     period = format_duration(block * min(change.blocks, n_blocks))
-    name = f"Rule {change.rule + 1}"
+    name = watched.name
     numbers = {
         "confidence_mined": round(then, 6),
         "confidence_now": round(now, 6),
@@ -148,38 +178,26 @@ def tell_change(
 
 
 def tell_violation(
-    rule: int, rules: RuleSet, *, start: int, every: int, places: Sequence[str], n_places: int, number: int
+    watched: Watched, *, start: int, every: int, places: Sequence[str], n_places: int, number: int
 ) -> Alert:
     """Word that a rule has begun to be violated.
 
     Args:
-        rule: Position of the rule.
-        rules: The rules.
+        watched: The rule.
         start: Start of the window in microseconds.
         every: Length of a window in microseconds.
         places: Names of places where it is violated; none if the rule is about the whole system.
         n_places: Number of these places.
         number: Number of the alert.
     """
-    details = _describe(rule, rules)
+    details = watched.describe()
     sentence = details["sentence"]
     more = f" and {n_places - _NAMED} more" if n_places > _NAMED else ""
     where = f" at {', '.join(places[:_NAMED])}{more}" if places else ""
     if places:
         details |= {"places": list(places[:_NAMED]), "n_places": n_places}
-    message = f"Rule {rule + 1} is violated{where} from {format_time(start)} on: {sentence}."
+    message = f"{watched.name} is violated{where} from {format_time(start)} on: {sentence}."
     return Alert(number, "violated", format_time(start + every), message, details)
-
-
-def _describe(rule: int, rules: RuleSet) -> dict[str, Any]:
-    """Return the number, the key and the sentence of a rule."""
-
-    def words() -> dict[str, Any]:
-        watched = rules.rule(rule)
-        return {"key": watched.key, "sentence": watched.english}
-
-    told = attempt("the sentence of a rule", words, lambda why: {"key": "", "sentence": f"could not be worded: {why}"})
-    return {"rule": rule + 1, **told}
 
 
 def _sentence(text: str) -> str:

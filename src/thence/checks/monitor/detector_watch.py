@@ -19,6 +19,7 @@ from thence.checks.detect.detection import Detection
 from thence.checks.detect.detector import Detector
 from thence.checks.monitor.batches import Roster
 from thence.checks.monitor.history import Complete
+from thence.checks.monitor.statement_watch import RecentWindows
 from thence.data.graph.system import System
 from thence.data.readings.durations import format_duration, parse_duration
 from thence.data.readings.sensors import SensorData
@@ -48,7 +49,7 @@ class Alarmed:
     details: Mapping[str, Any]
 
 
-class DetectorWatch:
+class DetectorWatch(RecentWindows):
     """The state of a detector.
 
     Args:
@@ -76,16 +77,13 @@ class DetectorWatch:
             )
         if not set(aggregates) <= {"mean", "mode"}:
             raise ConfigError("a detector has learned from means, but the windows of the run have other aggregates")
-        self._detector, self._system, self._roster, self._every = detector, system, roster, every
+        super().__init__(roster)
+        self._detector, self._system, self._every = detector, system, every
         memory = parse_duration(detector.memory)
         retire = 0 if detector.retire_after is None else parse_duration(detector.retire_after)
         self._kept = round((_MEMORIES * memory + _RETIREMENTS * retire) / every) + 1
         self._apart = max(1, round(memory / every))
         self._hop = max(1, HOUR // every)
-        n = len(roster.sensors)
-        self.numbers = np.empty(0, np.int64)
-        self.values = np.empty((0, n))
-        self.codes = np.empty((0, n), np.int32)
         self.scored = self.last_alarm = -(2**62)
         self.score = float("nan")
 
@@ -103,9 +101,7 @@ class DetectorWatch:
             number = int(windows.numbers[frame])
             if len(self.numbers) and number // self._hop != self.numbers[-1] // self._hop:
                 out += self._score(frame, anchor)
-            self.numbers = np.append(self.numbers, number)[-self._kept :]
-            self.values = np.concatenate([self.values, windows.values[frame][None]])[-self._kept :]
-            self.codes = np.concatenate([self.codes, windows.codes[frame][None]])[-self._kept :]
+            self.append(windows, frame, frame + 1, kept=self._kept)
             if number % self._hop == self._hop - 1:
                 out += self._score(frame, anchor)
         return out
@@ -132,18 +128,17 @@ class DetectorWatch:
     def _readings(self, anchor: int) -> SensorData:
         starts = (self.numbers * self._every + anchor).view("datetime64[us]")
         columns: dict[str, pl.Series] = {"time": pl.Series(starts).dt.replace_time_zone("UTC")}
-        for at, sensor in enumerate(self._roster.sensors):
+        for at, sensor in enumerate(self.roster.sensors):
             if sensor.categorical:
-                names = np.array([*self._roster.names(at), None], object)
+                names = np.array([*self.roster.names(at), None], object)
                 columns[sensor.id] = pl.Series(names[self.codes[:, at]].tolist(), dtype=pl.String)
             else:
                 columns[sensor.id] = pl.Series(self.values[:, at], nan_to_null=True)
-        return SensorData.from_wide(pl.DataFrame(columns), sensors=self._roster.sensors)
+        return SensorData.from_wide(pl.DataFrame(columns), sensors=self.roster.sensors)
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return numbers for JSON, and arrays: all that is needed to go on."""
-        arrays = {name: getattr(self, name) for name in ("numbers", "values", "codes")}
-        return {"scored": self.scored, "last_alarm": self.last_alarm}, arrays
+        return {"scored": self.scored, "last_alarm": self.last_alarm}, super().to_arrays()[1]
 
     def restore(self, numbers: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Go on from what ``to_arrays`` returned.
@@ -152,9 +147,8 @@ class DetectorWatch:
             numbers: The numbers.
             arrays: The arrays.
         """
+        super().restore(numbers, arrays)
         self.scored, self.last_alarm = int(numbers["scored"]), int(numbers["last_alarm"])
-        for name in ("numbers", "values", "codes"):
-            setattr(self, name, arrays[name].copy())
 
 
 def _told(detection: Detection, start: int, score: float) -> tuple[str, dict[str, Any]]:

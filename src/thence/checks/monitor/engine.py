@@ -7,17 +7,19 @@ changes nothing. This module wires the parts; it reads no source and sends nothi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from thence.checks.monitor.alerts import Alert, format_time, tell_change, tell_violation
+from thence.checks.application.bound import NotBound
+from thence.checks.monitor.alerts import Alert, Watched, format_time, tell_change, tell_violation
 from thence.checks.monitor.batches import Batch
 from thence.checks.monitor.gaps import Gaps
 from thence.checks.monitor.health import STATUS, Health, bound_of
@@ -25,11 +27,13 @@ from thence.checks.monitor.history import Complete, History
 from thence.checks.monitor.open_windows import OpenWindows
 from thence.checks.monitor.rule_frames import EncodedFrames, place_names
 from thence.checks.monitor.setup import set_up
+from thence.checks.monitor.statement_watch import Checked, RecentWindows, StatementWatch
 from thence.data.graph.system import System
 from thence.data.readings.durations import format_duration, parse_duration
 from thence.errors import ConfigError, RunError
 from thence.runs.reviews import Reviewed
 from thence.runs.run import Run
+from thence.statements.statement import VIOLATED, Statement, parse_kinds
 from thence.tables.blocks import Block
 
 if TYPE_CHECKING:
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Monitor", "MonitorSettings"]
 
+HOUR = 3_600_000_000
 _CHUNK = 1_024
 _NAMED = 5
 FORMAT = 1
@@ -88,7 +93,7 @@ def parse_lateness(text: str) -> int:
 
 
 class Monitor:
-    """The rules of a run on readings as they come.
+    """The rules, and if wanted the laws and controls, of a run on readings as they come.
 
     Args:
         run: The run.
@@ -97,6 +102,8 @@ class Monitor:
         detector: A detector that has learned, whose alarms are told too.
         reviewed: Which rules to watch, given their reviews: ``"not-rejected"``, ``"accepted"`` or ``"all"``. Reviews
             are read once, when the monitor is made; a saved state goes on after rules were rejected.
+        statements: The kinds of statements to watch: ``"rules"``, ``"laws"``, ``"controls"``, several of them separated
+            by commas, or ``"all"``. Laws and controls are checked when a block is over, or an hour with ``violations``.
 
     Examples:
         >>> import thence as th
@@ -119,9 +126,11 @@ class Monitor:
         *,
         detector: Detector | None = None,
         reviewed: Reviewed = "not-rejected",
+        statements: str | Sequence[str] = "rules",
     ) -> None:
         self.settings = chosen = settings or MonitorSettings()
-        parts = set_up(run, system, reference=chosen.reference, reviewed=reviewed)
+        kinds = parse_kinds(statements)
+        parts = set_up(run, system, reference=chosen.reference, reviewed=reviewed, kinds=kinds)
         self.rules, self.roster, self.frames, self.history = parts.rules, parts.roster, parts.frames, parts.history
         self.every, self.notes = parts.every, parts.notes
         self.block = parse_duration(chosen.block)
@@ -139,8 +148,17 @@ class Monitor:
             lateness=parse_lateness(chosen.lateness),
             keep_empty=parts.keep_empty,
         )
-        self.bounds = bound_of(parts.rules, tolerance=chosen.tolerance)
-        self.health = Health(self.bounds, parts.frames.bound, false_alarm=chosen.false_alarm)
+        span = self.every * gcd(max(HOUR // self.every, 1), self.block // self.every)
+        self.others = StatementWatch(
+            parts.others,
+            parts.frames,
+            span=span if chosen.violations else self.block,
+            same_system=parts.same_system,
+        )
+        others = [one.statement for one in parts.others]
+        self.bounds = bound_of(parts.rules, others, tolerance=chosen.tolerance)
+        bound = np.append(parts.frames.bound, self.others.bound + len(parts.rules))
+        self.health = Health(self.bounds, bound, false_alarm=chosen.false_alarm)
         self.watch: DetectorWatch | None = None
         if detector is not None:
             # A detector needs laws and more, which a monitor without one does not load.
@@ -152,7 +170,37 @@ class Monitor:
         self.n_windows = 0
         self.n_alerts = 0
         self.last_window = -1
-        self._violated = np.zeros(len(parts.rules), bool)
+        self._violated = np.zeros(len(self.bounds), bool)
+
+    def watched(self, at: int) -> Watched:
+        """Return a rule, law or control by its position: rules first, then the others.
+
+        Args:
+            at: The position.
+        """
+        n = len(self.rules)
+        return Watched(at + 1, self.rules.rule(at)) if at < n else self.others.watched[at - n]
+
+    def label(self, at: int) -> tuple[str, int]:
+        """Return the kind of a rule, law or control and its number among them, from 1.
+
+        Args:
+            at: The position.
+        """
+        one = None if at < len(self.rules) else self.others.watched[at - len(self.rules)]
+        return ("rule", at + 1) if one is None else (one.statement.kind, one.number)
+
+    @property
+    def not_bound(self) -> tuple[NotBound, ...]:
+        """What cannot be watched and why, by its position; of rules also those that reviews leave out."""
+        more = (replace(one, rule=one.rule + len(self.rules)) for one in self.others.not_bound)
+        return (*self.frames.not_bound, *more)
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        """Positions of what is not watched because of its review."""
+        more = (len(self.rules) + at for at, one in enumerate(self.others.watched) if not one.is_used)
+        return self.frames.left_out.union(more)
 
     def add(self, batch: Batch) -> list[Alert]:
         """Take readings, and return the alerts that follow from the windows that they complete.
@@ -182,6 +230,9 @@ class Monitor:
         out: list[Alert] = []
         for start in range(0, len(windows), _CHUNK):
             out += self._watch(_part(windows, start, start + _CHUNK), self.open.anchor)
+        if final:
+            for checked in self.others.finish(self.open.anchor):
+                out += self._count(checked)
         return out
 
     def _watch(self, windows: Complete, anchor: int) -> Iterator[Alert]:
@@ -193,20 +244,45 @@ class Monitor:
         flags = self._flag(encoded) if self.settings.violations else {}
         for first, last in pairwise(cuts):
             block = int(blocks[first])
+            spans = self.others.push(windows, first, last, anchor)
             if self.health.block not in (-1, block):
+                for checked in (one for one in spans if one.frame == first):
+                    yield from self._count(checked)
                 yield from self._finish_block()
+                spans = [one for one in spans if one.frame != first]
             self.health.block = block
             self.health.add(encoded.count(first, last))
-            yield from self._tell_windows(flags, windows, starts, first, last)
+            yield from self._tell_windows(flags, spans, windows, starts, first, last)
         self.n_windows += len(windows)
         self.last_window = int(starts[-1])
+
+    def _count(self, checked: Checked) -> Iterator[Alert]:
+        """Count the laws and controls of a span, and tell violations that begin in it."""
+        n = len(self.rules)
+        self.health.add(checked.counted, first=n)
+        if not self.settings.violations:
+            return
+        usual = {at: _usual(self.others.watched[at].statement, states.places) for at, states in checked.states.items()}
+        for frame, start in enumerate(checked.starts.tolist()):
+            for at, states in checked.states.items():
+                found = np.flatnonzero(usual[at] & (states.codes[:, frame] == VIOLATED))
+                if len(found) and not self._violated[n + at]:
+                    named = [name for place in found[:_NAMED] if (name := states.places[place])]
+                    yield self._tell_violation(n + at, start, named, len(found))
+                self._violated[n + at] = bool(len(found))
+
+    def _tell_violation(self, at: int, start: int, places: Sequence[str], n_places: int) -> Alert:
+        self.n_alerts += 1
+        return tell_violation(
+            self.watched(at), start=start, every=self.every, places=places, n_places=n_places, number=self.n_alerts
+        )
 
     def _finish_block(self) -> Iterator[Alert]:
         end = (self.health.block + 1) * self.block
         for change in self.health.finish(self.health.block):
             alert = tell_change(
                 change,
-                self.rules,
+                self.watched(change.rule),
                 bound=float(self.bounds[change.rule]),
                 end=end,
                 block=self.block,
@@ -220,29 +296,29 @@ class Monitor:
     def _flag(self, encoded: EncodedFrames) -> _Flags:
         """Return where each rule is violated in any window: a matrix (places × windows), and its block of places."""
         counted = encoded.count(0, encoded.n_frames)
-        some = np.flatnonzero((counted.violated > 0) | self._violated).tolist()
+        some = np.flatnonzero((counted.violated > 0) | self._violated[: len(self.rules)]).tolist()
         return {rule: (where, block) for rule, where, block in encoded.violations(some)}
 
     def _tell_windows(
-        self, flags: _Flags, windows: Complete, starts: npt.NDArray[np.int64], first: int, last: int
+        self,
+        flags: _Flags,
+        spans: Sequence[Checked],
+        windows: Complete,
+        starts: npt.NDArray[np.int64],
+        first: int,
+        last: int,
     ) -> Iterator[Alert]:
         """Tell violations that begin and alarms of the detector, in the order of the windows."""
         alarms = [] if self.watch is None else self.watch.push(windows, first, last, self.open.anchor or 0)
-        for frame in range(first, last) if flags or alarms else ():
+        for frame in range(first, last) if flags or alarms or spans else ():
+            for checked in (one for one in spans if one.frame == frame):
+                yield from self._count(checked)
             for rule in sorted(flags):
                 where, block = flags[rule]
                 places = np.flatnonzero(where[:, frame])
                 if len(places) and not self._violated[rule]:
-                    self.n_alerts += 1
-                    yield tell_violation(
-                        rule,
-                        self.rules,
-                        start=int(starts[frame]),
-                        every=self.every,
-                        places=place_names(block, places[:_NAMED].tolist()),
-                        n_places=len(places),
-                        number=self.n_alerts,
-                    )
+                    named = place_names(block, places[:_NAMED].tolist())
+                    yield self._tell_violation(rule, int(starts[frame]), named, len(places))
                 self._violated[rule] = bool(len(places))
             for alarm in alarms:
                 if alarm.frame == frame:
@@ -251,10 +327,11 @@ class Monitor:
                     yield Alert(self.n_alerts, "alarm", end, alarm.message, alarm.details)
 
     def table(self) -> pl.DataFrame:
-        """Return the health of every rule: its status, its counts, and its confidence then and now."""
+        """Return the health of every rule, law and control: its status, its counts, and its confidence then and now."""
         now, low, high = self.health.confidence()
-        reasons = {one.rule: one.reason for one in self.frames.not_bound}
-        total, out = self.health.total, self.frames.left_out
+        reasons = {one.rule: one.reason for one in self.not_bound}
+        kinds, numbers = zip(*map(self.label, range(len(self.bounds))), strict=True)
+        total, out = self.health.total, self.left_out
         status = [
             "left out" if rule in out else "not bound" if rule in reasons else STATUS[code]
             for rule, code in enumerate(self.health.status.tolist())
@@ -262,36 +339,42 @@ class Monitor:
         since = [format_time(block * self.block) if block >= 0 else None for block in self.health.since.tolist()]
         return pl.DataFrame(
             {
-                "rule": np.arange(1, len(self.rules) + 1),
+                "rule": numbers,
+                "kind": kinds,
                 "status": status,
                 "since": pl.Series(since, dtype=pl.String),
                 "satisfied": total[:, 0],
                 "violated": total[:, 1],
                 "not_applicable": total[:, 2],
                 "missing": total[:, 3],
-                "confidence_mined": self.rules.measure("confidence"),
+                "confidence_mined": [
+                    *self.rules.measure("confidence").tolist(),
+                    *(one.statement.counts.share for one in self.others.watched),
+                ],
                 "confidence_recent": pl.Series(now, nan_to_null=True),
                 "low": pl.Series(low, nan_to_null=True),
                 "high": pl.Series(high, nan_to_null=True),
                 "sentence": self._sentences,
-                "reason": pl.Series([reasons.get(rule) for rule in range(len(self.rules))], dtype=pl.String),
+                "reason": pl.Series([reasons.get(rule) for rule in range(len(self.bounds))], dtype=pl.String),
             }
         )
 
     @cached_property
     def _sentences(self) -> list[str]:
-        return [rule.english for rule in self.rules]
+        return [*(rule.english for rule in self.rules), *(one.statement.sentence() for one in self.others.watched)]
 
     def over_time(self) -> pl.DataFrame:
         """Return the counts of every rule in each of the last blocks, one row per block and rule."""
         kept = np.flatnonzero(self.health.recent_blocks >= 0)
-        n = len(self.rules)
+        n = len(self.bounds)
+        kinds, numbers = zip(*map(self.label, range(n)), strict=True)
         counts = self.health.recent[kept].reshape(-1, 4)
         starts = np.repeat(self.health.recent_blocks[kept] * self.block, n).view("datetime64[us]")
         return pl.DataFrame(
             {
                 "block": pl.Series(starts).dt.replace_time_zone("UTC"),
-                "rule": np.tile(np.arange(1, n + 1), len(kept)),
+                "rule": np.tile(np.array(numbers), len(kept)),
+                "kind": np.tile(np.array(kinds), len(kept)),
                 "satisfied": counts[:, 0],
                 "violated": counts[:, 1],
                 "not_applicable": counts[:, 2],
@@ -304,15 +387,18 @@ class Monitor:
         """A text that is the same only for the same rules, sensors, windows and settings."""
         what = [str(self.settings), str(self.every), repr(self.roster.sensors), *(str(rule) for rule in self.rules)]
         what += [str(self.rules.counts.n_both.tolist()), repr(self.open.aggregates), str(self.watch is not None)]
+        what += [str(one.statement.to_dict()) for one in self.others.watched]
         return hashlib.sha256("\n".join(what).encode()).hexdigest()
 
-    def _parts(self) -> dict[str, OpenWindows | Gaps | History | Health | DetectorWatch]:
-        parts: dict[str, OpenWindows | Gaps | History | Health | DetectorWatch] = {
+    def _parts(self) -> dict[str, OpenWindows | Gaps | History | Health | RecentWindows]:
+        parts: dict[str, OpenWindows | Gaps | History | Health | RecentWindows] = {
             "open": self.open,
             "gaps": self.open.gaps,
             "history": self.history,
             "health": self.health,
         }
+        if self.others.watched:
+            parts["others"] = self.others
         return parts if self.watch is None else {**parts, "watch": self.watch}
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -357,6 +443,12 @@ class Monitor:
                 continue  # a state of before gaps were counted
             own = {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
             part.restore(numbers[name], own)
+
+
+def _usual(one: Statement, places: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """At which places a statement held in most rows when it was found, or was not counted: others are exceptions."""
+    by_place = one.counts.by_place
+    return np.array([2 * holds >= applies for applies, holds in (by_place.get(name, (0, 0)) for name in places)], bool)
 
 
 def _part(windows: Complete, start: int, stop: int) -> Complete:

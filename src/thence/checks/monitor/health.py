@@ -7,7 +7,7 @@ This module counts and decides; it reads no windows and writes no messages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from thence.checks.monitor.rule_frames import Counted
 from thence.checks.monitor.sequential import BETS, bet, evidence, threshold
 from thence.statements.counting.assurance import share_interval
 from thence.statements.rules.ruleset import RuleSet
+from thence.statements.statement import Statement
 
 __all__ = ["DRIFTED", "HOLDS", "MISSING", "RECENT", "SILENT", "STATUS", "UNKNOWN", "Change", "Health", "bound_of"]
 
@@ -57,21 +58,23 @@ class Change:
     violated: int
 
 
-def bound_of(rules: RuleSet, *, tolerance: float) -> Floats:
-    """Return the confidence that each rule is tested against.
+def bound_of(rules: RuleSet, others: Sequence[Statement] = (), *, tolerance: float) -> Floats:
+    """Return the confidence that each rule, and after them each other statement, is tested against.
 
     It is the lower bound of the confidence when the rule was mined, less a tolerance: the assured confidence if the run
     has it, otherwise Wilson's bound for the rows in which the rule applied.
 
     Args:
         rules: The rules, with the counts of the run.
+        others: Laws and controls, with theirs.
         tolerance: How much lower the confidence may be before it matters.
     """
-    n = rules.counts.n_antecedent.astype(np.float64)
-    share = rules.counts.n_both / np.maximum(n, 1)
+    counts = [one.counts for one in others]
+    n = np.append(rules.counts.n_antecedent, [one.applies for one in counts]).astype(np.float64)
+    share = np.append(rules.counts.n_both, [one.holds for one in counts]) / np.maximum(n, 1)
     low, _ = share_interval(share, n, np.maximum(n - 1, 1), ASSURANCE)
     if "assured_confidence" in rules.extras:
-        known = np.asarray(rules.extras["assured_confidence"], np.float64)
+        known = np.append(np.asarray(rules.extras["assured_confidence"], np.float64), np.full(len(counts), np.nan))
         low = np.where(np.isnan(known), low, known)
     return np.clip(np.nan_to_num(low) - tolerance, 0.01, 0.99)
 
@@ -99,15 +102,16 @@ class Health:
         self.block = -1
         self.n_blocks = 0
 
-    def add(self, counted: Counted) -> None:
+    def add(self, counted: Counted, first: int = 0) -> None:
         """Add the counts of windows of the current block.
 
         Args:
-            counted: The counts.
+            counted: The counts of some rules.
+            first: The position of the first of them.
         """
         found = np.stack([counted.satisfied, counted.violated, counted.not_applicable, counted.missing], axis=1)
-        self.current += found
-        self.total += found
+        self.current[first : first + len(found)] += found
+        self.total[first : first + len(found)] += found
 
     def finish(self, block: int) -> list[Change]:
         """End the current block, and return the rules whose status changed.

@@ -32,6 +32,7 @@ def collect_metrics(
     status = [int((health.status[health.bound] == code).sum()) for code in range(len(STATUS))]
     share, low, high = health.confidence()
     shown = health.bound[:_MOST_RULES].tolist()
+    labels = {at: {kind: str(number)} for at in shown for kind, number in [monitor.label(at)]}
     out: dict[str, Metric] = {
         "readings_total": (
             "Readings by what became of them.",
@@ -68,8 +69,8 @@ def collect_metrics(
             "gauge",
             [
                 *(({"status": name}, count) for name, count in zip(STATUS, status, strict=True)),
-                ({"status": "not bound"}, len(monitor.frames.not_bound) - len(monitor.frames.left_out)),
-                ({"status": "left out"}, len(monitor.frames.left_out)),
+                ({"status": "not bound"}, len(monitor.not_bound) - len(monitor.left_out)),
+                ({"status": "left out"}, len(monitor.left_out)),
             ],
         ),
         "rows_total": (
@@ -85,14 +86,14 @@ def collect_metrics(
         "rule_confidence": (
             "Confidence of a rule in the last blocks.",
             "gauge",
-            [({"rule": str(r + 1)}, share[r]) for r in shown],
+            [(labels[r], share[r]) for r in shown],
         ),
-        "rule_confidence_low": ("Its lower bound.", "gauge", [({"rule": str(r + 1)}, low[r]) for r in shown]),
-        "rule_confidence_high": ("Its upper bound.", "gauge", [({"rule": str(r + 1)}, high[r]) for r in shown]),
+        "rule_confidence_low": ("Its lower bound.", "gauge", [(labels[r], low[r]) for r in shown]),
+        "rule_confidence_high": ("Its upper bound.", "gauge", [(labels[r], high[r]) for r in shown]),
         "rule_drifted": (
             "Whether a rule has drifted.",
             "gauge",
-            [({"rule": str(r + 1)}, health.status[r] == 2) for r in shown],
+            [(labels[r], health.status[r] == 2) for r in shown],
         ),
     }
     for name, value in source.items():

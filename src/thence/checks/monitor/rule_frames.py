@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.checks.application.bound import NotBound, bind_named, bind_to_table
-from thence.checks.application.states import Tallies, find_states, tally_states
 from thence.checks.monitor.batches import Roster
 from thence.checks.monitor.history import Complete
 from thence.data.graph.system import System
@@ -26,6 +25,7 @@ from thence.data.readings.windows import WindowedReadings
 from thence.runs.configuration import Config
 from thence.statements.counting.by_place import name_places
 from thence.statements.counting.encoding import EncodedBlock, encode_blocks
+from thence.statements.counting.states import Tallies, find_states, tally_states
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bits import unpack
 from thence.tables.blocks import Block

@@ -6,10 +6,12 @@ the run and the system; it watches nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from thence.checks.application.later import prepare_later
+from thence.checks.monitor.alerts import Watched
 from thence.checks.monitor.batches import MOST_STATES, Roster
 from thence.checks.monitor.history import History
 from thence.checks.monitor.rule_frames import RuleFrames
@@ -24,6 +26,7 @@ from thence.runs.preparation import window_like
 from thence.runs.reviews import Reviewed, describe_left_out
 from thence.runs.run import Run, find_left_out
 from thence.statements.rules.ruleset import RuleSet
+from thence.statements.statement import Kind, Statement
 from thence.tables.transactions import TransactionTable
 
 __all__ = ["MonitorParts", "set_up"]
@@ -35,6 +38,8 @@ class MonitorParts:
 
     Args:
         rules: The rules.
+        others: The laws and controls to watch.
+        same_system: Whether the data are of the system that was mined.
         roster: The sensors.
         frames: The rules, ready to be counted on windows.
         history: What is derived from windows.
@@ -46,6 +51,8 @@ class MonitorParts:
     """
 
     rules: RuleSet
+    others: tuple[Watched, ...]
+    same_system: bool
     roster: Roster
     frames: RuleFrames
     history: History
@@ -56,7 +63,14 @@ class MonitorParts:
     notes: tuple[str, ...]
 
 
-def set_up(run: Run, system: System, *, reference: bool = False, reviewed: Reviewed = "not-rejected") -> MonitorParts:
+def set_up(
+    run: Run,
+    system: System,
+    *,
+    reference: bool = False,
+    reviewed: Reviewed = "not-rejected",
+    kinds: Sequence[Kind] = ("rule",),
+) -> MonitorParts:
     """Prepare a run for the readings of a system.
 
     Args:
@@ -64,10 +78,11 @@ def set_up(run: Run, system: System, *, reference: bool = False, reviewed: Revie
         system: Its readings say which sensors there are.
         reference: Whether these readings are of a normal period, so that bins of sensors that the run has not seen are
             fitted on all of them. Without it, such sensors are left out.
-        reviewed: Which rules to watch, given their reviews: ``"not-rejected"``, ``"accepted"`` or ``"all"``.
+        reviewed: What to watch, given its reviews: ``"not-rejected"``, ``"accepted"`` or ``"all"``.
+        kinds: The kinds of statements to watch.
 
     Raises:
-        ConfigError: If the run has no bins or no rules to watch, or there are several systems.
+        ConfigError: If the run has no bins or nothing to watch, or there are several systems.
     """
     system.require_one_site("a monitor watches one system", hint="start one monitor for each system")
     bins = run.discretizer
@@ -76,15 +91,24 @@ def set_up(run: Run, system: System, *, reference: bool = False, reviewed: Revie
             "the rules of this run have intervals of their own and no bins, so they cannot be monitored",
             hint="mine with a miner that uses bins, such as exact",
         )
-    if not len(run.rules):
+    found, out = run.findings.filter(kind=",".join(kinds)), find_left_out(run, reviewed)
+    if not len(found):
         raise ConfigError(
-            "the run has no rules, so there is nothing to monitor", hint="mine again with lower thresholds"
+            f"the run has no {' or '.join(f'{kind}s' for kind in kinds)}, so there is nothing to monitor",
+            hint="mine again with lower thresholds",
         )
-    rules = run.rules
-    out = find_left_out(run, reviewed)
-    if len(out.rules) == len(rules):
+    rules = found.rules
+    lost = {"control": out.controls, "law": out.laws, "rule": out.rules}
+    parts: tuple[Sequence[Statement], ...] = (found.laws, found.controls)
+    others = tuple(
+        Watched(number, one, is_used=number - 1 not in lost[one.kind])
+        for part in parts
+        for number, one in enumerate(part, start=1)
+    )
+    if sum(len(lost[kind]) for kind in kinds) == len(found):
+        noun = kinds[0] if len(kinds) == 1 else "statement"
         raise ConfigError(
-            f"there is nothing to monitor: {describe_left_out(len(rules), 'rule', reviewed)}",
+            f"there is nothing to monitor: {describe_left_out(len(found), noun, reviewed)}",
             hint="'thence review RUN --list' prints the reviews",
         )
     every = parse_duration(window_like(run))
@@ -114,7 +138,7 @@ def set_up(run: Run, system: System, *, reference: bool = False, reviewed: Revie
         aggregates=readings.aggregates,
         same_system=later.same_system,
         mined=" and ".join(name for name in bins.systems if name),
-        left_out=out.rules,
+        left_out=out.rules if "rule" in kinds else (),
     )
     origin = config.windows.origin
     anchor = {"epoch": 0, "start": None}.get(origin, 0)
@@ -122,10 +146,11 @@ def set_up(run: Run, system: System, *, reference: bool = False, reviewed: Revie
         anchor = (as_utc(origin) - datetime(1970, 1, 1, tzinfo=UTC)) // MICROSECOND
     frames.bind(history.nothing(anchor or 0), anchor or 0)
     aggregates = tuple(readings.aggregates[sensor.id] for sensor in readings.sensors)
-    told = [describe_left_out(len(out.rules), "rule", reviewed)] if out.rules else []
+    told = [describe_left_out(len(lost[kind]), kind, reviewed) for kind in kinds if lost[kind]]
+    keep_empty = config.windows.empty == "keep"
     notes = (*told, *(() if reference else _without_bins(frames)))
     return MonitorParts(
-        rules, roster, frames, history, aggregates, every, anchor, config.windows.empty == "keep", notes
+        rules, others, later.same_system, roster, frames, history, aggregates, every, anchor, keep_empty, notes
     )
 
 

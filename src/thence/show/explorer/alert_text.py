@@ -21,6 +21,7 @@ _LONGEST = 2_000
 _TOLD = frozenset(
     {"alert", "kind", "time", "message", "places", "n_places", "nodes", "located", "rule", "key", "sentence", "reasons"}
     | {"confidence_mined", "confidence_now", "bound", "applied", "violated", "period", "evidence", "score", "others"}
+    | {"law", "control"}
 )
 """Fields that are shown in words, or not at all."""
 _MOMENT = re.compile(r" from \d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) on\b")

@@ -1,8 +1,8 @@
-"""Rules in a Bolt server: nodes ``:ThenceRule`` with ``:SPEAKS_OF`` edges to what the rules are about.
+"""Statements in a Bolt server: nodes ``:ThenceRule`` with ``:SPEAKS_OF`` edges to what they are about.
 
-Rules about named sensors are linked to the nodes of the graph, lifted rules to nodes ``:ThenceClass``, one for each
-class. All rules of a run are written in one transaction, which replaces those that the run wrote before. Nothing else
-in the graph is changed, and ``read_bolt_graph`` leaves these nodes out.
+Rules and controls about named sensors are linked to the nodes of the graph, lifted rules and laws to nodes
+``:ThenceClass``, one for each class. All statements of a run are written in one transaction, which replaces those that
+the run wrote before. Nothing else in the graph is changed, and ``read_bolt_graph`` leaves these nodes out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ from typing import Any
 from thence.data.stores.bolt import PAGE, map_ids, open_bolt
 from thence.language.items import Aspect, Feature, Role
 from thence.language.patterns import Pattern
+from thence.statements.controls.control import Control
+from thence.statements.findings import Findings
+from thence.statements.laws.law import Law
 from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import Rule, RuleSet
+from thence.statements.statement import Statement
 
 __all__ = ["StoredRules", "remove_rule_nodes", "subjects_of", "write_rule_nodes"]
 
@@ -44,7 +48,7 @@ class StoredRules:
     Args:
         place: The server and database.
         run: The name under which the rules were written.
-        rules: The number of rules.
+        rules: The number of rules, laws and controls.
         links: The number of links to nodes and classes.
         missing: Ids of nodes that rules are about and that the server does not have, or has several of.
     """
@@ -63,31 +67,32 @@ class StoredRules:
 
 def write_rule_nodes(
     url: str,
-    rules: RuleSet,
-    keys: Sequence[str],
+    found: Findings,
     *,
     run: str,
     id: str | Sequence[str] | None = None,
     database: str | None = None,
     timeout: float = 300.0,
 ) -> StoredRules:
-    """Write rules in one transaction, instead of those that are there under the same name.
+    """Write statements in one transaction, instead of those that are there under the same name.
 
     Args:
         url: The URL; see ``thence.data.stores.bolt.parse_bolt_url``.
-        rules: The rules.
-        keys: The key of each rule.
-        run: The name under which the rules are written.
+        found: The statements.
+        run: The name under which the statements are written.
         id: The property that holds the ids of nodes; as for ``read_bolt_graph``.
         database: The database; by default the one in the URL, or that of the user.
         timeout: The most seconds that the transaction may take on the server.
     """
-    subjects = [set(subjects_of(rule)) for rule in rules]
+    statements = [*found.rules, *found.controls, *found.laws]
+    records = [*_rule_records(found.rules), *(_record(one) for one in statements[len(found.rules) :])]
+    subjects = [set(subjects_of(one)) for one in statements]
     wanted = {name for about in subjects for _, kind, name in about if kind == "node"}
     with open_bolt(url, database=database, timeout=timeout) as server:
         known = map_ids(server, id=id, page=PAGE) if wanted else {}
         nodes, classes = [], []
-        for key, about in zip(keys, subjects, strict=True):
+        for record, about in zip(records, subjects, strict=True):
+            key = record["key"]
             for side, kind, name in sorted(about):
                 if kind == "class":
                     classes.append({"key": key, "side": side, "name": name})
@@ -98,14 +103,14 @@ def write_rule_nodes(
         server.write(
             [
                 (_REMOVE, named),
-                (_WRITE, {**named, "rules": _records(rules, keys)}),
+                (_WRITE, {**named, "rules": records}),
                 (_LINK_CLASSES, {**named, "links": classes}),
                 (_LINK_NODES, {**named, "links": nodes, "elements": elements}),
                 (_REMOVE_UNUSED, {}),
             ]
         )
         missing = tuple(sorted(wanted - known.keys()))
-        return StoredRules(server.address.place, run, len(rules), len(nodes) + len(classes), missing)
+        return StoredRules(server.address.place, run, len(records), len(nodes) + len(classes), missing)
 
 
 def remove_rule_nodes(
@@ -128,11 +133,13 @@ def remove_rule_nodes(
         return StoredRules(server.address.place, run or "", int(counted[0]["total"]), 0)
 
 
-def subjects_of(rule: Rule) -> Iterator[tuple[str, str, str]]:
-    """Yield what a rule speaks of: the side (``"if"`` or ``"then"``), ``"node"`` or ``"class"``, and its id or name.
+def subjects_of(one: Statement) -> Iterator[tuple[str, str, str]]:
+    """Yield what a statement speaks of: the side (``"if"``, ``"then"``), ``"node"`` or ``"class"``, and its id or name.
+
+    Of a control the actuator is the side ``"then"``. A law speaks of the classes of its pattern, on the side ``"if"``.
 
     Args:
-        rule: The rule.
+        one: The statement.
 
     Examples:
         >>> from thence.language.items import Item
@@ -140,10 +147,19 @@ def subjects_of(rule: Rule) -> Iterator[tuple[str, str, str]]:
         >>> list(subjects_of(Rule((Item.compare(flow, ">=", 3.0),), Item.compare(level, "<", 2.0))))
         [('if', 'node', 'Pipe 1'), ('then', 'node', 'Tank 2')]
     """
-    classes = {one.name: one.label for one in Pattern.parse(rule.pattern).nodes} if rule.pattern else {}
-    for side, items in (("if", rule.antecedent), ("then", (rule.consequent,))):
-        for item in items:
-            for kind, name in _subjects(item.feature, classes):
+    classes: dict[str, str] = {}
+    sides: dict[str, list[Feature | None]] = {}
+    if isinstance(one, Rule):
+        classes = {node.name: node.label for node in Pattern.parse(one.pattern).nodes} if one.pattern else {}
+        sides = {"if": [item.feature for item in one.antecedent], "then": [one.consequent.feature]}
+    elif isinstance(one, Control):
+        premise = None if one.premise is None else one.premise.feature
+        sides = {"if": [one.sensor_feature, premise], "then": [one.actuator_feature]}
+    else:
+        yield from (("if", "class", name) for name in one.about.classes)
+    for side, features in sides.items():
+        for feature in features:
+            for kind, name in () if feature is None else _subjects(feature, classes):
                 if name:
                     yield side, kind, name
 
@@ -161,12 +177,19 @@ def _subjects(feature: Feature, classes: Mapping[str, str]) -> Iterator[tuple[st
         yield "class", feature.subject or feature.label
 
 
-def _records(rules: RuleSet, keys: Sequence[str]) -> list[dict[str, Any]]:
+def _record(one: Statement) -> dict[str, Any]:
+    """The properties of the node of a law or a control."""
+    record = {"key": one.key, "kind": one.kind, "sentence": one.sentence(), **one.counts.to_dict()}
+    return record | ({"pattern": one.pattern} if isinstance(one, Law) else {})
+
+
+def _rule_records(rules: RuleSet) -> list[dict[str, Any]]:
     """The properties of the nodes of rules; what is not a number is left out."""
     columns = {measure.name: rules.measure(measure.name).tolist() for measure in MEASURES.shown("file")}
     out = []
-    for number, (rule, key) in enumerate(zip(rules, keys, strict=True)):
-        record: dict[str, Any] = {"key": key, "number": number + 1, "sentence": rule.english, "rule": str(rule)}
+    for number, rule in enumerate(rules):
+        record: dict[str, Any] = {"key": rule.key, "kind": "rule", "number": number + 1}
+        record |= {"sentence": rule.english, "rule": str(rule)}
         if rule.pattern:
             record["pattern"] = rule.pattern
         record |= {name: values[number] for name, values in columns.items() if math.isfinite(values[number])}

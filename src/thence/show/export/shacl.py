@@ -13,7 +13,7 @@ from typing import Any
 
 from thence.language.items import Aspect, Role
 from thence.show.export.rule_query import RuleQuery
-from thence.show.export.vocabulary import PREFIXES, Vocabulary, literal
+from thence.show.export.vocabulary import PREFIXES, Vocabulary, comment_notes, literal
 from thence.statements.files.format import Format
 from thence.statements.rules.ruleset import Rule, RuleSet
 
@@ -56,7 +56,7 @@ def write(rules: RuleSet, path: Path, **namespaces: Any) -> None:
         path: The file to write.
         **namespaces: The fields of ``Vocabulary``, such as ``classes="https://brickschema.org/schema/Brick#"``.
     """
-    path.write_text(shapes(rules, vocabulary=Vocabulary(**namespaces)), encoding="utf-8")
+    path.write_text(comment_notes(rules) + shapes(rules, vocabulary=Vocabulary(**namespaces)), encoding="utf-8")
 
 
 def _shape(number: int, rule: Rule, words: Vocabulary) -> list[str]:
@@ -100,4 +100,4 @@ def _target(parts: RuleQuery, words: Vocabulary) -> str:
     return "sh:targetSubjectsOf sosa:observes" if is_sensor else "sh:targetSubjectsOf rdf:type"
 
 
-FORMAT = Format("shacl", (".ttl",), "a shape per rule, for graph validators", write)
+FORMAT = Format("shacl", (".ttl",), "a shape per rule, for graph validators", write, counts=False)

@@ -13,7 +13,7 @@ from typing import Any
 
 from thence.errors import ConfigError
 from thence.show.export.rule_query import RuleQuery
-from thence.show.export.vocabulary import PREFIXES, Vocabulary
+from thence.show.export.vocabulary import PREFIXES, Vocabulary, comment_notes
 from thence.statements.files.format import Format
 from thence.statements.rules.ruleset import Rule, RuleSet
 
@@ -79,7 +79,8 @@ def write(rules: RuleSet, path: Path, *, find: str = "violations", **namespaces:
         find: ``"violations"`` or ``"matches"``, as in ``query``.
         **namespaces: The fields of ``Vocabulary``, such as ``classes="https://brickschema.org/schema/Brick#"``.
     """
-    path.write_text(query_all(rules, find=find, vocabulary=Vocabulary(**namespaces)), encoding="utf-8")
+    text = query_all(rules, find=find, vocabulary=Vocabulary(**namespaces))
+    path.write_text(comment_notes(rules) + text, encoding="utf-8")
 
 
 def _body(parts: RuleQuery, find: str) -> list[str]:
@@ -103,4 +104,4 @@ def _prefixes() -> list[str]:
     return [f"PREFIX {prefix}: <{namespace}>" for prefix, namespace in PREFIXES.items()]
 
 
-FORMAT = Format("sparql", (".rq", ".sparql"), "one query that finds violations, for graph stores", write)
+FORMAT = Format("sparql", (".rq", ".sparql"), "one query that finds violations, for graph stores", write, counts=False)

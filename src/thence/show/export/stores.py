@@ -1,4 +1,4 @@
-"""Rules of a run written to a graph server, beside the graph that they speak of, and removed from it."""
+"""Statements of a run written to a graph server, beside the graph that they speak of, and removed from it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from thence.data.stores.urls import scheme_of
 from thence.errors import ConfigError
 from thence.runs.run import Run
 from thence.show.export.bolt_rules import StoredRules, remove_rule_nodes, write_rule_nodes
-from thence.statements.keys import key_text
+from thence.statements.controls.control import Controls
+from thence.statements.findings import Findings
+from thence.statements.laws.law import Laws
 from thence.statements.rules.ruleset import RuleSet
 
 __all__ = ["remove_rules", "store_rules"]
 
 
 def store_rules(
-    rules: Run | RuleSet,
+    rules: Run | RuleSet | Findings,
     url: str,
     *,
     name: str | None = None,
@@ -30,10 +32,12 @@ def store_rules(
     Each rule becomes ``(:ThenceRule {run, key, sentence, rule, confidence, support, …})``. An edge ``:SPEAKS_OF``, with
     ``side`` ``"if"`` or ``"then"``, leads to the node of each named sensor, and for lifted rules to
     ``(:ThenceClass {name})``. Everything is written in one transaction. Rules that were written under the same name
-    are replaced, so that writing twice is the same as writing once. ``read_graph`` leaves these nodes out.
+    are replaced, so that writing twice is the same as writing once. ``read_graph`` leaves these nodes out. Laws and
+    controls of findings are such nodes too, with ``kind`` ``"law"`` or ``"control"`` and the counts ``applies`` and
+    ``holds``.
 
     Args:
-        rules: A run, or rules.
+        rules: A run, whose rules are written, or rules; or findings, such as ``run.findings``.
         url: The URL of the server, as for ``read_graph``. The user needs the right to write.
         name: The name under which the rules are written; by default that of the run's folder.
         id: The property of the server that holds the ids of nodes, as for ``read_graph``.
@@ -57,12 +61,12 @@ use write_rules)
     """
     _require_bolt(url)
     given = rules.rules if isinstance(rules, Run) else rules
+    found = given if isinstance(given, Findings) else Findings(Controls([]), Laws(()), given)
     folder: Path | None = rules.path if isinstance(rules, Run) else None
     chosen = name or (folder.name if folder is not None else "")
     if not chosen:
         raise ConfigError("the rules have no name to be stored under", hint="pass name='…'")
-    keys = [key_text(key) for key in given.keys]
-    return write_rule_nodes(url, given, keys, run=chosen, id=id, database=database, timeout=timeout)
+    return write_rule_nodes(url, found, run=chosen, id=id, database=database, timeout=timeout)
 
 
 def remove_rules(

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from thence.language.items import Value
+from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["PREFIXES", "Vocabulary", "literal"]
+__all__ = ["PREFIXES", "Vocabulary", "comment_notes", "literal"]
 
 PREFIXES = {
     "owl": "http://www.w3.org/2002/07/owl#",
@@ -113,3 +114,16 @@ def literal(value: Value | int) -> str:
         return text if "e" in text else f"{text}e0"
     escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     return '"' + "".join(escapes.get(c, c) for c in value) + '"'
+
+
+def comment_notes(rules: RuleSet) -> str:
+    """Return the notes of rules as comments of SPARQL and Turtle, a line each.
+
+    Args:
+        rules: The rules.
+
+    Examples:
+        >>> comment_notes(RuleSet.empty("nothing was mined"))
+        '# nothing was mined\\n'
+    """
+    return "".join(f"# {' '.join(note.split())}\n" for note in rules.notes)

@@ -1,6 +1,6 @@
 """Evidence cards of rules: one place and one period that show a rule, and how it does elsewhere and over time.
 
-States are those of ``thence.checks.application.states``, so that a card marks the rows that ``apply`` counts.
+States are those of ``thence.statements.counting.states``, so that a card marks the rows that ``apply`` counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.checks.application.parts import Part, encode_rules
-from thence.checks.application.states import find_states, tally_states
 from thence.data.graph.matching import with_ancestors
 from thence.data.graph.records import list_values
 from thence.errors import MiningError
@@ -26,6 +25,7 @@ from thence.show.reports.schema import Band, Card, History, PlaceShare, Trace
 from thence.show.reports.traces import Series, Side, as_trace, bands_of, sensor_series, star_series_of
 from thence.statements.counting.assurance import share_interval
 from thence.statements.counting.by_place import PlaceCounts, name_places
+from thence.statements.counting.states import find_states, tally_states
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bits import unpack
 from thence.tables.bitmaps.place_counts import count_places

@@ -27,6 +27,7 @@ class Format:
         write: ``write(rules, path, **options)``. The path is a draft that takes the name of the target when the
             function returns. Annotated keyword parameters are the options; their types are checked before the call.
         read: ``read(path)``, the inverse of ``write``; ``None`` for a format that cannot be read back.
+        counts: Whether it writes counts or measures. One that does not can hold controls too, worded as rules.
 
     Examples:
         A format for the number of rules, with an option:
@@ -42,3 +43,4 @@ class Format:
     purpose: str
     write: Callable[..., None]
     read: Callable[[Path], RuleSet] | None = None
+    counts: bool = True

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
-from thence.checks.application.states import find_states, tally_states, violations_per_frame
+from thence.statements.counting.states import find_states, tally_states, violations_per_frame
 from thence.tables.bitmaps.bank import Bank, build_bank
 from thence.tables.bitmaps.bits import unpack
 
