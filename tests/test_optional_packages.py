@@ -142,6 +142,8 @@ def without(package: str) -> Iterator[None]:
         vars(th).pop("estimators", None)
         sys.modules.update(before)
         vars(th).update(names)
+        if "thence.checks.estimators" in before:
+            vars(sys.modules["thence.checks"])["estimators"] = before["thence.checks.estimators"]
 
 
 TABLE = th.TransactionTable.from_frame(pl.DataFrame({"a": ["x", "y"] * 9, "b": ["u", "v"] * 9}))
