@@ -15,6 +15,8 @@ from thence.runs.options import COMMON, OPTIONS, OTHER_DEFAULTS, Option
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "options.md"
 START = """# Options
 
+Needs no extras.
+
 <!-- Written by tools/options_page.py from thence.runs.options. -->
 
 What `th.mine` and `thence mine` can be asked for is one table: each option has a keyword in Python, a spelling on the

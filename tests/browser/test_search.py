@@ -17,7 +17,7 @@ from thence.show.reports.page import write_page
 @pytest.mark.parametrize("text", ["Pump 335", "if:level then:pump", "closed flow"])
 def test_the_page_finds_the_statements_of_a_search(open_page: Callable[..., Any], tmp_path: Path, text: str) -> None:
     page = open_page(write_page(build_report(material_of(mined()), cards=0), tmp_path / "report.html").as_uri())
-    families = page.get_by_label("told with another one")
+    families = page.get_by_label("shown with another one")
     if families.count():
         families.check()
     page.get_by_label("Text", exact=True).fill(text)

@@ -33,7 +33,7 @@ export interface Filter {
   cell: [string, string] | null;
   region: Region | null;
   chosen: number | null;
-  /** Also rules that are told with another one of their family. */
+  /** Also rules that are shown with another one of their family. */
   families: boolean;
 }
 

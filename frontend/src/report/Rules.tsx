@@ -32,7 +32,7 @@ export function Rules() {
     const ids = (kind: string) => new Set(searched.flatMap((one) => (one.kind === kind ? [one.id] : [])));
     const searched = search(report.search, filter.text);
     const own = ids("rule");
-    // A rule that is told with another one of its family is found with that one.
+    // A rule that is shown with another one of its family is found with that one.
     const heads = rules.flatMap((rule) => (own.has(rule.id) && rule.shown_with !== null && !filter.families ? [rule.shown_with] : []));
     return { controls: ids("control"), laws: ids("law"), rules: new Set([...own, ...heads]) };
   }, [report, filter.text, filter.families]);

@@ -111,7 +111,7 @@ def test_mistakes_are_told(server: OxigraphProcess, tmp_path: Path) -> None:
         ({"query": "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p"}, "the endpoint refuses the query (HTTP 400)"),
         ({"query": "CONSTRUCT WHERE { ?s ?p ?o }", "page": 3}, "exclude each other"),
         ({"page": 0}, "'page' must be at least 1"),
-        ({"page": 2}, "blank nodes, which cannot be told across pages"),
+        ({"page": 2}, "blank nodes, which cannot be matched across pages"),
         ({"max_bytes": 100}, "longer than 100 bytes"),
         ({"database": "x"}, "does not take 'database'"),
         ({"timeout": -1}, "must be greater than 0"),

@@ -85,6 +85,7 @@ def test_the_package_epyt_is_searched_and_not_imported(tmp_path: Path, monkeypat
     (package / "some" / "where").mkdir(parents=True)
     (package / "__init__.py").write_text("raise RuntimeError('imported')")
     (package / "some" / "where" / "TOWN.inp").touch()
+    monkeypatch.delitem(sys.modules, "epyt", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
     assert folders.find_in_epyt("Town.inp") == (package / "some" / "where" / "TOWN.inp",)
     with pytest.raises(MissingExtraError, match=r"City.inp comes with the package 'epyt' \(epyt .* has none\)"):
