@@ -375,6 +375,7 @@ export interface Comparison {
   n_lost: number;
   n_changed: number;
   n_same: number;
+  statements: StatementChange[];
 }
 
 export interface Envelope {
@@ -486,4 +487,12 @@ export interface SeriesPage {
   start: number;
   end: number;
   series: Envelope[];
+}
+
+export interface StatementChange {
+  kind: string;
+  part: "gained" | "lost" | "changed";
+  sentence: string;
+  before: string;
+  after: string;
 }

@@ -1,7 +1,7 @@
-// Two runs side by side: rules that only one of them has, and rules whose numbers differ.
+// Two runs side by side: rules, laws and controls that only one of them has, and those whose numbers differ.
 import type { ComponentChildren, JSX } from "preact";
 import { percent, plural, whole } from "../format";
-import type { Change, Comparison, RuleRow, RunEntry } from "../types";
+import type { Change, Comparison, RuleRow, RunEntry, StatementChange } from "../types";
 import type { Answer } from "./answers";
 import { List } from "./List";
 import { Nothing, ProblemNote, Waiting } from "./notes";
@@ -84,14 +84,32 @@ function Step({ name, before, after }: { name: string; before: number | null; af
   );
 }
 
-/** The middle: the rules of one kind of difference. */
+/** Laws and controls of one kind of difference, above the rules. */
+function Statements({ items }: { items: readonly StatementChange[] }): JSX.Element | null {
+  if (items.length === 0) return null;
+  return (
+    <ul class="pad" aria-label="Laws and controls">
+      {items.map((one) => (
+        <li key={`${one.kind} ${one.sentence}`}>
+          {one.sentence}{" "}
+          <small class="muted">
+            {one.kind}, {one.part === "changed" ? `held ${one.before} → ${one.after}` : `held ${one.after || one.before}`}
+          </small>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The middle: the laws, controls and rules of one kind of difference. */
 export function CompareList({ comparison, part, current, chosen, onOpen }: ListProps): JSX.Element | null {
   if (!chosen) return <Nothing title="Choose a run to compare with." />;
   if (comparison.problem) return <ProblemNote problem={comparison.problem} />;
   const value = comparison.value;
   if (value === null) return comparison.waiting ? <Waiting>Comparing the runs…</Waiting> : null;
   const total = { gained: value.n_gained, lost: value.n_lost, changed: value.n_changed }[part];
-  if (total === 0) return <Nothing title={`No rule is ${part}.`} />;
+  const statements = value.statements.filter((one) => one.part === part);
+  if (total === 0) return statements.length > 0 ? <Statements items={statements} /> : <Nothing title={`No rule is ${part}.`} />;
   let list: ComponentChildren;
   let given: number;
   if (part === "changed") {
@@ -134,6 +152,7 @@ export function CompareList({ comparison, part, current, chosen, onOpen }: ListP
   }
   return (
     <>
+      <Statements items={statements} />
       {list}
       {given < total && (
         <p class="small muted pad">

@@ -28,6 +28,7 @@ __all__ = [
     "Runs",
     "Scatter",
     "SeriesPage",
+    "StatementChange",
 ]
 
 
@@ -163,8 +164,20 @@ class Change(TypedDict):
     other: RuleRow
 
 
+class StatementChange(TypedDict):
+    """A law or a control that one of two runs lacks, or that held otherwise."""
+
+    kind: str
+    part: Literal["gained", "lost", "changed"]
+    sentence: str
+    before: str
+    """How often it held in the first run; empty if that lacks it."""
+    after: str
+    """How often it held in the second run; empty if that lacks it."""
+
+
 class Comparison(TypedDict):
-    """Rules of run ``a`` against those of run ``b``."""
+    """Rules, laws and controls of run ``a`` against those of run ``b``."""
 
     a: int
     b: int
@@ -175,6 +188,7 @@ class Comparison(TypedDict):
     n_lost: int
     n_changed: int
     n_same: int
+    statements: list[StatementChange]
 
 
 class ReviewRequest(TypedDict):

@@ -21,11 +21,13 @@ from thence.show.explorer.alerts import AlertFile, open_monitor
 from thence.show.explorer.cache import Cache
 from thence.show.explorer.open_run import OpenRun
 from thence.show.explorer.problems import NotFoundError
-from thence.show.explorer.schema import Alert, AlertPage, Comparison, Runs
+from thence.show.explorer.schema import Alert, AlertPage, Comparison, Runs, StatementChange
 from thence.show.reports.rows import measure_columns
+from thence.statements.controls.control import Control
+from thence.statements.laws.law import Law
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["MOST_CHANGES", "Differences", "State", "compare_rules", "open_state"]
+__all__ = ["MOST_CHANGES", "Differences", "State", "compare_rules", "compare_statements", "open_state"]
 
 
 Ints = npt.NDArray[np.int64]
@@ -94,6 +96,33 @@ def _differ(
     kind: npt.DTypeLike = np.int64 if most < 1 << 31 else object
     left, right = top.astype(kind) * other, other_top.astype(kind) * bottom
     return np.asarray((left != right) | ((bottom == 0) != (other == 0)), bool)
+
+
+def compare_statements(a: Iterable[Law | Control], b: Iterable[Law | Control]) -> list[StatementChange]:
+    """Compare laws or controls of two runs by their keys: those that one lacks, and those that held otherwise.
+
+    Args:
+        a: Those of the first run.
+        b: Those of the second run.
+    """
+    before, after = ({one.key: one for one in some} for some in (a, b))
+    parts = [("gained", after, before), ("lost", before, after), ("changed", after, before)]
+    return [
+        {
+            "kind": one.kind,
+            "part": part,  # type: ignore[typeddict-item]
+            "sentence": one.sentence(),
+            "before": _held(before.get(key)),
+            "after": _held(after.get(key)),
+        }
+        for part, some, others in parts
+        for key, one in some.items()
+        if (part == "changed") == (key in others) and _held(before.get(key)) != _held(after.get(key))
+    ]
+
+
+def _held(one: Law | Control | None) -> str:
+    return "" if one is None else f"{one.counts.holds:,} of {one.counts.applies:,}"
 
 
 MOST_CHANGES = 200
@@ -186,7 +215,7 @@ class State:
         }
 
     def compare(self, a: int, b: int) -> Comparison:
-        """Compare the rules of two runs: what ``b`` has that ``a`` lacks is gained.
+        """Compare the rules, laws and controls of two runs: what ``b`` has that ``a`` lacks is gained.
 
         Args:
             a: The number of the first run.
@@ -207,6 +236,10 @@ class State:
             "n_lost": len(found.lost),
             "n_changed": len(found.changed),
             "n_same": found.same,
+            "statements": [
+                *compare_statements(before.run.controls or (), after.run.controls or ()),
+                *compare_statements(before.run.laws or (), after.run.laws or ()),
+            ],
         }
 
     def close(self) -> None:
