@@ -7,6 +7,7 @@ import { List } from "./List";
 import { Nothing, ProblemNote, Waiting } from "./notes";
 import { measureOf } from "../components/rules";
 import { RuleText } from "./RuleItem";
+import { sentence } from "./words";
 
 export type Part = "gained" | "lost" | "changed";
 
@@ -31,6 +32,7 @@ export function CompareChooser({ runs, run, against, comparison, part, onAgainst
   const others = runs.filter((each) => each.id !== run);
   const value = comparison.value;
   const counts: Record<Part, number> = { gained: value?.n_gained ?? 0, lost: value?.n_lost ?? 0, changed: value?.n_changed ?? 0 };
+  for (const one of value?.statements ?? []) counts[one.part] += 1;
   if (others.length === 0)
     return (
       <Nothing title="Only one run is open.">
@@ -88,10 +90,10 @@ function Step({ name, before, after }: { name: string; before: number | null; af
 function Statements({ items }: { items: readonly StatementChange[] }): JSX.Element | null {
   if (items.length === 0) return null;
   return (
-    <ul class="pad" aria-label="Laws and controls">
+    <ul class="pad statement-changes" aria-label="Laws and controls">
       {items.map((one) => (
         <li key={`${one.kind} ${one.sentence}`}>
-          {one.sentence}{" "}
+          {sentence(one.sentence)}{" "}
           <small class="muted">
             {one.kind}, {one.part === "changed" ? `held ${one.before} → ${one.after}` : `held ${one.after || one.before}`}
           </small>

@@ -99,7 +99,7 @@ def _differ(
 
 
 def compare_statements(a: Iterable[Law | Control], b: Iterable[Law | Control]) -> list[StatementChange]:
-    """Compare laws or controls of two runs by their keys: those that one lacks, and those that held otherwise.
+    """Compare laws or controls of two runs by their keys: those that one lacks, and those that held more or less often.
 
     Args:
         a: Those of the first run.
@@ -117,8 +117,16 @@ def compare_statements(a: Iterable[Law | Control], b: Iterable[Law | Control]) -
         }
         for part, some, others in parts
         for key, one in some.items()
-        if (part == "changed") == (key in others) and _held(before.get(key)) != _held(after.get(key))
+        if (part == "changed") == (key in others) and _is_other(one, others.get(key))
     ]
+
+
+def _is_other(one: Law | Control, other: Law | Control | None) -> bool:
+    """Whether another run lacks a statement, or has another share of it that holds; compared in integers."""
+    if other is None:
+        return True
+    mine, theirs = one.counts, other.counts
+    return mine.holds * theirs.applies != theirs.holds * mine.applies
 
 
 def _held(one: Law | Control | None) -> str:
