@@ -148,7 +148,7 @@ def main() -> int:
     for part in parts:
         tally_states(part.bank, antecedents=part.antecedents, consequents=part.consequents)
     counting = time.perf_counter() - begin
-    values = applied.later.readings.to_polars().drop("time").to_pandas()
+    values = applied.later.data.readings.to_polars().drop("time").to_pandas()
     counts, by_hand, matched = match_with_pandas(run.rules, values, limit)
     same = bool((counts == applied.counts[:matched, :2]).all())
     print(f"{len(run.rules):,} rules × {hours:,} frames of {SENSORS} sensors")
