@@ -23,7 +23,7 @@ SIZES = {"full": (10_000, 100_000, 1_000, 1_000), "both": (8_000, 17_520, 1_000,
 def block(n_embeddings: int, n_frames: int, n_sensors: int, seed: int = 0):
     """Create a block with three features of ten bins: two readings of shared sensors and one static property."""
     from thence.language.items import Aspect, Feature, Role
-    from thence.tables.transactions import Block, Column
+    from thence.tables.blocks import Block, Column
 
     rng = np.random.default_rng(seed)
     codes = np.empty((n_sensors, n_frames), np.int16)

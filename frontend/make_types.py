@@ -1,4 +1,4 @@
-"""Write ``src/types.ts`` from the typed dicts of ``thence.show.reports.schema``: one description for both sides.
+"""Write ``src/types.ts`` from the typed dicts of report, explorer and search: one description for both sides.
 
 Run ``python frontend/make_types.py`` after a change of the schema. With ``--check`` nothing is written, and the exit
 status is 1 if the file is not what would be written.
@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from thence.show.explorer import schema as explorer_schema
 from thence.show.reports import schema as report_schema
+from thence.statements import search as search_schema
 
 TARGET = Path(__file__).parent / "src" / "types.ts"
 _PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", type(None): "null", Any: "unknown"}
@@ -53,8 +54,9 @@ def interface(name: str, kind: type) -> str:
 def render() -> str:
     """Return the whole file."""
     parts = ["// Made by frontend/make_types.py from the schemas of the report and the explorer; do not edit."]
-    for module in (report_schema, explorer_schema):
-        parts += [interface(name, getattr(module, name)) for name in module.__all__]
+    for module in (search_schema, report_schema, explorer_schema):
+        own = {name: kind for name, kind in vars(module).items() if getattr(kind, "__module__", "") == module.__name__}
+        parts += [interface(name, kind) for name, kind in sorted(own.items()) if typing.is_typeddict(kind)]
     return "\n\n".join(parts) + "\n"
 
 

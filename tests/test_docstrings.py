@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import thence as th
+from tests.helpers.names import public_names
 
 NAMES = [name for name in th.__all__ if name != "__version__"]
 
@@ -43,7 +44,7 @@ def callables(name: str) -> Iterator[tuple[str, list[str], str]]:
         # A package that is called like the function in it, of which this is the one to read.
         value = getattr(importlib.import_module(f"thence.{name}.run_{name}"), name)
     if isinstance(value, ModuleType):
-        for inner in value.__all__:
+        for inner in public_names(value):
             if callable(getattr(value, inner)):
                 yield from members(f"{name}.{inner}", getattr(value, inner))
     else:

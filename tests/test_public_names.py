@@ -16,6 +16,7 @@ from types import ModuleType
 import pytest
 
 import thence as th
+from tests.helpers.names import public_names
 
 ROOT = Path(__file__).parents[1]
 NAMES = [name for name in th.__all__ if name != "__version__"]
@@ -24,7 +25,7 @@ NAMESPACES = {name: value for name in NAMES if isinstance(value := getattr(th, n
 MEMBERS = {
     f"{space}.{name}": getattr(value, name)
     for space, value in NAMESPACES.items()
-    for name in value.__all__
+    for name in public_names(value)
     if space != "datasets" and (space != "errors" or name.endswith("Error"))
 }
 # Records are shown in the example of the function that makes them, errors in that of their base class.

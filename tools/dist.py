@@ -19,8 +19,6 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-__all__ = ["DistError", "build", "find_problems", "tracked"]
-
 ROOT = Path(__file__).resolve().parents[1]
 # Folders and files of the checkout that the source archive holds; it adds PKG-INFO and .gitignore.
 ARCHIVED = ("src", "frontend", "examples", "README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml")

@@ -27,8 +27,6 @@ from tools.dist import build
 from tools.page_blocks import ROOT, extras_of
 from tools.page_runner import FILES, READ_ONLY
 
-__all__ = ["GUIDE", "bare_variables", "environment", "run_page"]
-
 GUIDE = ("README.md", "docs/tutorial.md", *(f"docs/guide/{path.name}" for path in sorted(ROOT.glob("docs/guide/*.md"))))
 ENVIRONMENTS = ROOT / "build" / "environments"
 

@@ -1,5 +1,18 @@
 // Made by frontend/make_types.py from the schemas of the report and the explorer; do not edit.
 
+export interface IndexedTexts {
+  kind: "rule" | "law" | "control" | "range";
+  id: number;
+  left: number[];
+  right: number[];
+  whole: number[];
+}
+
+export interface SearchIndex {
+  texts: string[];
+  statements: IndexedTexts[];
+}
+
 export interface Alarm {
   start: number;
   end: number;
@@ -146,14 +159,6 @@ export interface History {
   held: number[];
 }
 
-export interface IndexedTexts {
-  kind: "rule" | "law" | "control" | "range";
-  id: number;
-  left: number[];
-  right: number[];
-  whole: number[];
-}
-
 export interface Kind {
   kind: string;
   unit: string;
@@ -296,11 +301,6 @@ export interface RuleRow {
   places: string;
   review: Review | null;
   card: string | null;
-}
-
-export interface SearchIndex {
-  texts: string[];
-  statements: IndexedTexts[];
 }
 
 export interface Span {

@@ -15,28 +15,6 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TypeVar
 
-__all__ = [
-    "BindingError",
-    "ClusterError",
-    "ConfigError",
-    "GraphError",
-    "InputError",
-    "MiningError",
-    "MissingExtraError",
-    "PatternError",
-    "RunError",
-    "ThenceError",
-    "attempt",
-    "interrupt_behind",
-    "nearest",
-    "printable",
-    "quote",
-    "reason_of",
-    "reported_as",
-    "require",
-    "show_path",
-]
-
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 

@@ -16,7 +16,7 @@ import xlsxwriter
 import thence as th
 from tests.helpers.plants import plant
 from thence._base.integrity.checksums import seal
-from thence.lab.experiments.results import Repeat, Store
+from thence.lab.experiments.results import Repeat, ResultStore
 
 Files = dict[str, bytes]
 
@@ -261,7 +261,7 @@ def repeat() -> bytes:
     record = {"row": "Aerial", "at": None, "values": {"rules": 3.0, "confidence": 0.875}, "seconds": 0.1}
     with TemporaryDirectory() as folder:
         stored = Repeat("arm-ae", "hanoi", 3, REPEAT, ("a", "b"), (record,), {"cores": 2})
-        return Store(Path(folder)).save(stored).read_bytes()
+        return ResultStore(Path(folder)).save(stored).read_bytes()
 
 
 @cache

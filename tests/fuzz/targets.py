@@ -267,12 +267,12 @@ def _read_applied(folder: Path) -> None:
 
 
 def _read_repeat(folder: Path) -> None:
-    from thence.lab.experiments.results import Store
+    from thence.lab.experiments.results import ResultStore
 
-    path = Store(folder).path("arm-ae", "hanoi", 3)
+    path = ResultStore(folder).path("arm-ae", "hanoi", 3)
     path.parent.mkdir(parents=True)
     _only(folder).rename(path)
-    Store(folder).load("arm-ae", "hanoi", 3, samples.REPEAT)
+    ResultStore(folder).load("arm-ae", "hanoi", 3, samples.REPEAT)
 
 
 def _read_model(folder: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["add_distribution"]
-
 
 def add_distribution(folder: Path, module: str, code: str, entry_points: Mapping[str, Mapping[str, str]]) -> None:
     """Write a module and a ``dist-info`` folder; put ``folder`` on ``sys.path`` to have the package installed.

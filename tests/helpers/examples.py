@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["MOST", "TAKES_ALL", "examples"]
-
 MOST = 25
 TAKES_ALL = os.environ.get("THENCE_EXAMPLES") == "all"
 """Set by ``make test-all``."""

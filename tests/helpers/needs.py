@@ -20,8 +20,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["FIXTURES", "NEEDS", "PUBLISHED", "Need", "find_program", "mark_needs", "summarize_skips"]
-
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = Path(os.environ.get("THENCE_DATA") or ROOT.parent / "shared" / "data")
 """Where the published data sets are, in folders of their own; it may not exist."""

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.records import Edge, Node
 from thence.data.graph.system import System
 from thence.data.readings.sensors import Sensor, SensorData
 

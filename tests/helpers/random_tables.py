@@ -6,7 +6,8 @@ import numpy as np
 
 from thence.language.items import Feature
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 
 def random_table(

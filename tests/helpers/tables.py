@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from thence.language.items import Feature
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 
 @st.composite

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.helpers.examples import examples
 from tests.helpers.networks import graph
 from thence.data.graph.discovery import Carriers, discover
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex, find_embeddings, find_role_members
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.records import Edge, Node
 from thence.errors import BindingError, PatternError
 from thence.language.patterns import Link, NodeVariable, Pattern, SensorVariable, StarRole, Step
 

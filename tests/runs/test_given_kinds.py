@@ -8,7 +8,7 @@ import pytest
 
 import thence as th
 from tests.helpers.commands import fail, succeed
-from thence.data.graph.knowledge_graph import Node
+from thence.data.graph.records import Node
 from thence.errors import ConfigError, InputError
 from thence.runs.configuration import Config
 from thence.runs.inputs import load_job

@@ -11,7 +11,8 @@ import pytest
 
 from thence.errors import MissingExtraError
 from thence.lab.baselines.arm_ae import ARMAE
-from thence.search.aerial.miner import Aerial, AerialModel
+from thence.search.aerial.miner import Aerial
+from thence.search.aerial.model import AerialModel
 from thence.search.base import make_miner
 from thence.search.exact.miner import Exact
 from thence.search.torch_runtime import one_thread, product_precision, require_torch

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 import thence as th
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node
 from thence.data.readings.sensors import Sensor
 
 HOSTILE = {

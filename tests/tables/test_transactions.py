@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from tests.helpers.examples import examples
 from tests.helpers.networks import network
 from tests.helpers.tables import factorised_tables, plain_tables
+from thence._base.frames import to_polars_frame
 from thence.data.readings.windows import window
 from thence.errors import InputError, MiningError
 from thence.language.items import Feature, Interval
+from thence.tables.blocks import Column
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
-from thence.tables.frames import to_polars_frame
-from thence.tables.transactions import Column, TransactionTable
+from thence.tables.transactions import TransactionTable
 
 
 def test_from_pandas_and_polars_alike_without_changing_them() -> None:

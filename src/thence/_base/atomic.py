@@ -24,8 +24,6 @@ from types import FrameType
 
 from thence.errors import RunError
 
-__all__ = ["INCOMPLETE", "claim", "finish_first", "hold_interrupts", "new_file", "new_folder", "require_writable"]
-
 INCOMPLETE = "INCOMPLETE"
 _EXCHANGE = 2
 _AT_FDCWD = -100

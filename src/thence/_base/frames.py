@@ -17,8 +17,6 @@ from thence.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["from_pandas", "is_frame", "is_pandas", "to_polars_frame", "without_formulas"]
-
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 

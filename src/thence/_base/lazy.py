@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["lazy_names"]
-
 
 def lazy_names(
     package: str, modules: Mapping[str, tuple[str, ...]], namespaces: Mapping[str, str] | None = None

@@ -23,17 +23,6 @@ import numpy.typing as npt
 
 from thence.errors import ConfigError
 
-__all__ = [
-    "LEAST",
-    "Workspace",
-    "available_memory",
-    "default_limit",
-    "format_size",
-    "in_memory",
-    "open_workspace",
-    "parse_size",
-]
-
 LEAST = 1 << 30
 """The smallest limit: the interpreter, compiled kernels and one block of readings need about half of it."""
 SHARE = 0.8

@@ -12,8 +12,6 @@ from typing import Protocol
 
 from thence.errors import ConfigError
 
-__all__ = ["FIRST_RUN", "Progress", "bars", "show_progress", "silent"]
-
 FIRST_RUN = "compiling, only on the first run"
 """The note of a stage that has to compile its kernels."""
 

@@ -35,8 +35,6 @@ from thence.cli.show import show
 from thence.cli.verify import verify
 from thence.errors import LONGEST_NAME, ThenceError, interrupt_behind, quote
 
-__all__ = ["app"]
-
 LONGEST_USAGE = 1_000
 _MOMENT = 0.05  # seconds
 _FLAGS = "thence.flags"  # the options of the command, in the context

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from thence.data.graph.system import System
     from thence.runs.run import Run
 
-__all__ = ["apply"]
-
 
 @with_table()
 def apply(

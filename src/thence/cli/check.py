@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from thence.data.readings.windows import WindowedReadings
     from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["check", "examine", "refuse_breaches"]
-
 _SHOWN = 20
 
 

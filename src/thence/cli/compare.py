@@ -16,8 +16,6 @@ from thence.errors import ConfigError, MiningError
 from thence.runs.configuration import Config
 from thence.runs.options import OTHER_DEFAULTS
 
-__all__ = ["compare"]
-
 _CHART_SUFFIXES = (".svg", ".png", ".html", ".json")
 
 

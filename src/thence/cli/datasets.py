@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from thence.data.datasets.published import Published
     from thence.data.graph.system import System
 
-__all__ = ["app"]
-
 app = typer.Typer(no_args_is_help=True, help="List, describe and download named data sets, or write one as files.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set.", show_default=False)]

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from thence.data.graph.system import System
     from thence.runs.run import Run
 
-__all__ = ["detect"]
-
 
 @with_table("windows", "enrich", "derive")
 def detect(

@@ -10,8 +10,6 @@ import typer
 
 from thence.cli.screen import say
 
-__all__ = ["explore"]
-
 
 def explore(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)],

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from thence.statements.findings import Findings
     from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["export"]
-
 
 @with_selection(top=0, reviewed="not-rejected")
 def export(

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from thence._base.progress import Progress
     from thence.data.graph.system import System
 
-__all__ = ["generalise"]
-
 _SHOWN = 5
 
 

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 from thence.errors import ThenceError
 from thence.runs.options import OPTIONS, Option
 
-__all__ = ["command_hint"]
-
 _KEYWORD = re.compile(
     r"(?<![\w-])(?P<name>[a-z_]+)=(?:\[?'(?P<text>[^']*)'\]?|(?P<bare>True|False|\d[\d.]*\d|\d)|\{'(?P<key>\w+)'"
     r"|th\.\w+\([^()]*\))?"
@@ -58,7 +56,7 @@ def command_hint(error: ThenceError, flags: Collection[str]) -> str:
     return f"; on the command line: {', '.join(options)}" if options else ""
 
 
-class _Place(NamedTuple):
+class _Keywords(NamedTuple):
     """A function whose keywords a hint may name.
 
     Args:
@@ -70,7 +68,7 @@ class _Place(NamedTuple):
     section: str
 
 
-def _options_for(name: str, key: str | None, value: str, places: list[_Place]) -> Iterator[str]:
+def _options_for(name: str, key: str | None, value: str, places: list[_Keywords]) -> Iterator[str]:
     """Options that set a keyword, the likeliest first: of the innermost function that has it, else of the job."""
     for place in places:
         if name in place.keywords:
@@ -95,34 +93,34 @@ def _quoted(value: str) -> str:
     return f"'{value}'" if value == "," else shlex.quote(value) if value else ""
 
 
-def _places_of(error: BaseException) -> list[_Place]:
+def _places_of(error: BaseException) -> list[_Keywords]:
     """The functions that led to an error, innermost first; within a data set, only the data set."""
     from thence.data import datasets
     from thence.search.base import BaseMiner
 
     known = _functions()
-    places: list[_Place] = []
+    places: list[_Keywords] = []
     step = error.__traceback__
     while step is not None:
         frame, step = step.tb_frame, step.tb_next
         if frame.f_code is datasets.load.__code__:
             chosen = frame.f_locals.get("chosen")
-            return [_Place(() if chosen is None else tuple(chosen.options), "input.options")]
+            return [_Keywords(() if chosen is None else tuple(chosen.options), "input.options")]
         if frame.f_code in known:
             places.append(known[frame.f_code])
         elif isinstance(miner := frame.f_locals.get("self"), BaseMiner) and is_dataclass(miner):
-            places.append(_Place([field.name for field in fields(miner)], "miner."))
+            places.append(_Keywords([field.name for field in fields(miner)], "miner."))
     return places[::-1]
 
 
 @functools.cache
-def _functions() -> dict[CodeType, _Place]:
+def _functions() -> dict[CodeType, _Keywords]:
     from thence.data.graph.binding import bind
     from thence.data.loaders import read_binding, read_graph, read_ontology
     from thence.data.readers import read_sensors
 
     functions = (read_sensors, read_graph, read_binding, read_ontology, bind)
-    return {one.__code__: _Place(_keywords(one), f"input.{one.__name__}.") for one in functions}
+    return {one.__code__: _Keywords(_keywords(one), f"input.{one.__name__}.") for one in functions}
 
 
 def _keywords(function: Callable[..., Any]) -> list[str]:

@@ -13,8 +13,6 @@ from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import print_json, progress_bars, say
 from thence.runs.configuration import Config
 
-__all__ = ["import_data"]
-
 
 @with_table()
 def import_data(

@@ -20,8 +20,6 @@ from thence.errors import ConfigError, show_path
 from thence.runs.configuration import DESCRIBING, Config
 from thence.runs.options import AFTER_REFINING, COMMON, OPTIONS, OTHER_DEFAULTS, Option, alternatives, with_options
 
-__all__ = ["JobCommand", "Strict", "configure", "default_folder", "read_values", "with_table"]
-
 # The options that say what is read, and those among them that other commands than mine and check do not take.
 _INPUT_PANELS, _NO_INPUT = ("Input", "Reading", "Binding"), ("target",)
 _ADVANCED = {(option.name, option.panel) for option in OPTIONS if option.name not in COMMON} | {("strict", "Input")}

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from thence._base.progress import Progress
     from thence.runs.run import Run
 
-__all__ = ["demo", "mine", "summary_lines"]
-
 _SHOWN, _SHOWN_BY_DEMO = 20, 10
 
 

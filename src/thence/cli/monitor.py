@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from thence.data.graph.system import System
     from thence.runs.run import Run
 
-__all__ = ["monitor"]
-
 
 def _option(panel: str, help: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)

@@ -13,24 +13,6 @@ from thence._base.settings.documents import parse_toml
 from thence._base.settings.numbers import shown
 from thence.errors import ConfigError
 
-__all__ = [
-    "AsJson",
-    "Bounds",
-    "By",
-    "DatasetOptions",
-    "FeatureText",
-    "Kind",
-    "Quiet",
-    "Reviewed",
-    "RunFolder",
-    "Statements",
-    "Top",
-    "parameters_of",
-    "parse_assignments",
-    "parse_numbers",
-    "set_parameters",
-]
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 

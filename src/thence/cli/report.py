@@ -10,8 +10,6 @@ import typer
 from thence.cli.options import Quiet, RunFolder
 from thence.cli.screen import page_address, print_error, print_json, progress_bars, say
 
-__all__ = ["report"]
-
 
 def report(
     run: RunFolder,

@@ -11,8 +11,6 @@ import typer
 from thence.cli.options import AsJson, Quiet, parse_assignments
 from thence.cli.screen import print_json, say
 
-__all__ = ["reproduce"]
-
 
 def reproduce(
     experiment: Annotated[

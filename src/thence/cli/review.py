@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from thence.runs.reviews import Review, Verdict
     from thence.runs.run import Run
 
-__all__ = ["logic_remarks", "review"]
-
 _HELP = "; a number of 'thence show', law:N, control:N or a key; several with commas, or repeated."
 
 

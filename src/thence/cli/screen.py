@@ -23,23 +23,6 @@ if TYPE_CHECKING:
     from thence.runs.run import Run
     from thence.statements.rules.ruleset import RuleSet
 
-__all__ = [
-    "console",
-    "facts_table",
-    "has_desktop",
-    "number_notes",
-    "open_on_desktop",
-    "page_address",
-    "print_error",
-    "print_json",
-    "print_logic",
-    "print_rules",
-    "print_warning",
-    "progress_bars",
-    "review_text",
-    "say",
-]
-
 _PIPE_WIDTH = 200
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 _FURTHER = {"assured_confidence": "assured", "p_adjusted": "adjusted p"}

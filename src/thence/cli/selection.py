@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from thence.statements.rules.ruleset import RuleSet
     from thence.statements.statement import Statement
 
-__all__ = ["Selected", "Selection", "with_selection"]
-
 _MOST_LISTED = 20
 _NAMED_BOUNDS = {
     "min_support": "Lower bound on the support.",

@@ -10,8 +10,6 @@ from thence.cli.options import AsJson, RunFolder
 from thence.cli.screen import console, facts_table, print_json, print_logic, print_rules, print_warning, say
 from thence.cli.selection import Selection, with_selection
 
-__all__ = ["show"]
-
 
 @with_selection(top=20, reviewed="all")
 def show(

@@ -11,8 +11,6 @@ from thence.cli.options import AsJson, Quiet
 from thence.cli.screen import print_error, print_json, say
 from thence.errors import RunError
 
-__all__ = ["verify"]
-
 
 def verify(
     paths: Annotated[

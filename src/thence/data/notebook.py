@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from thence.data.graph.system import System
     from thence.data.readings.sensors import Sensor, SensorData
 
-__all__ = ["graph_html", "sensors_html", "system_html"]
-
 _MOST_ROWS = 20
 _EXAMPLES = 3
 

@@ -25,23 +25,6 @@ import numpy.typing as npt
 
 from thence.errors import ConfigError, InputError
 
-__all__ = [
-    "BattLeDIMScore",
-    "DetectionScore",
-    "FaultDetection",
-    "LeakDBScore",
-    "LeakFlow",
-    "PointScore",
-    "RangeScore",
-    "battledim",
-    "detection_by_fault",
-    "detection_score",
-    "f1_score",
-    "leakdb",
-    "pipe_distances",
-    "range_f1_score",
-]
-
 _Bools: TypeAlias = npt.NDArray[np.bool_]
 
 

@@ -19,15 +19,6 @@ from thence.language.items import Aspect, Feature, Interval, Item, Operator, Rol
 from thence.language.short_text import ShortTest, short_item, split_short
 from thence.language.states import state_key
 
-__all__ = [
-    "Constraint",
-    "ItemFilter",
-    "explain_no_match",
-    "is_constraint",
-    "list_alternatives",
-    "prepare_constraint",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ItemFilter:

@@ -16,18 +16,6 @@ from typing import NamedTuple
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role, Value, just_below
 from thence.language.time_names import STATE_PREFIX, TimeForm
 
-__all__ = [
-    "format_clause",
-    "format_number",
-    "format_place",
-    "format_rule",
-    "format_sensor",
-    "format_test",
-    "format_unit",
-    "names_a_point",
-    "with_article",
-]
-
 _UNITS = {"degf": "°F", "degc": "°C", "deg c": "°C", "deg f": "°F", "deg_c": "°C", "deg_f": "°F"}
 _POWER = re.compile(r"\bm\^?([23])\b")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

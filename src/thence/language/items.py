@@ -22,8 +22,6 @@ import numpy.typing as npt
 from thence.errors import InputError
 from thence.language.time_names import TimeName, parse_time_name
 
-__all__ = ["Aspect", "Feature", "Interval", "Item", "Operator", "Role", "Value", "just_below", "quote"]
-
 Value = str | float | bool
 
 FloatArray = npt.NDArray[np.float64]

@@ -16,8 +16,6 @@ from thence.language.items import Aspect, Feature, Interval, Item, Operator, Rol
 from thence.language.short_text import ShortTest, split_short
 from thence.language.states import state_key
 
-__all__ = ["FoundFeatures", "KnownRule", "resolve_item"]
-
 FoundFeatures = Mapping[Feature, tuple[Value | Interval, ...]]
 """The features of a table, with the values that each can take."""
 

@@ -33,8 +33,6 @@ from dataclasses import dataclass
 from thence.errors import PatternError
 from thence.language.items import quote
 
-__all__ = ["BINDING", "MOST_NEAREST", "Link", "NodeVariable", "Pattern", "SensorVariable", "StarRole", "Step"]
-
 BINDING = "in"
 """The label that binds a sensor to its node."""
 MOST_NEAREST = 100

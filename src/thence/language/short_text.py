@@ -14,8 +14,6 @@ from typing import NamedTuple
 from thence.language.english import format_clause, format_number
 from thence.language.items import Aspect, Interval, Item, Operator, Role, Value, just_below
 
-__all__ = ["ShortTest", "short_item", "short_items", "split_short"]
-
 _SYMBOL = r"(!=|<=|>=|==|[=≠<≤>≥])"
 _NUMBER = r"([+\-−]?(?:\d[\d,]*(?:\.\d*)?(?:[eE][+\-−]?\d+)?|\.\d+|inf|∞))"
 _BETWEEN = re.compile(rf"\s*{_NUMBER}\s*(<=|≤|<)\s*(\S|\S.*?\S)\s*(<=|≤|<)\s*{_NUMBER}\s*")

@@ -10,8 +10,6 @@ import re
 
 import numpy as np
 
-__all__ = ["LARGEST_WHOLE", "MOST_STATES", "are_enough", "state_key", "state_number"]
-
 _DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
 """Text that is a number. Text with leading zeros, such as ``"007"``, is a code and stays as it is."""
 _TRUTH = {"true": "1", "false": "0"}

@@ -9,8 +9,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-__all__ = ["STATE_PREFIX", "Tense", "TimeForm", "TimeName", "parse_time_name"]
-
 STATE_PREFIX = "state:"
 """Before the name of a feature of states, where the same kind also has numbers."""
 

@@ -39,25 +39,6 @@ from thence.statements.rules.extra_columns import columns_from
 from thence.statements.rules.measures import MEASURES
 from thence.tables.enrich import ENRICHMENTS, find_enrichment
 
-__all__ = [
-    "AUTO",
-    "BUILT_IN_ONTOLOGY",
-    "DIGEST",
-    "REFINE_STEPS",
-    "Config",
-    "DiscretizeConfig",
-    "EnrichConfig",
-    "ExecutorConfig",
-    "InputConfig",
-    "MinerConfig",
-    "OutputConfig",
-    "RefineConfig",
-    "ResourcesConfig",
-    "SystemConfig",
-    "WindowsConfig",
-    "absolute_path",
-]
-
 Paths = str | tuple[str, ...]
 
 AUTO = "auto"

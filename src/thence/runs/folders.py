@@ -10,8 +10,6 @@ from thence.data.readers.files import READERS
 from thence.errors import ConfigError
 from thence.runs.configuration import SystemConfig
 
-__all__ = ["find_system_files"]
-
 _NAMES = ("binding", "ontology", "kinds")
 _GRAPH_TABLES = ("nodes", "edges")
 _NOT_READ = ("labels", "config", "dataset", "readme", "license")

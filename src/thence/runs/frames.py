@@ -27,8 +27,6 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["build_row_features", "build_rows", "is_plain_table", "read_rows"]
-
 MAX_CLASSES = 20
 """Whole numbers of a target with at most so many values are states."""
 ROW_OPTIONS = ("categorical", "numeric", "ignore", "sheet")

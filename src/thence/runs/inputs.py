@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 _WATER_ELEMENTS = frozenset({"Junction", "Pipe"})
 
-__all__ = ["gather_system", "load_job", "load_system", "read_system"]
-
 
 def read_system(
     sensors: Any,

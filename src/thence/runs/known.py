@@ -36,8 +36,6 @@ from thence.tables.transactions import TransactionTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["count_known", "count_known_rows", "read_known"]
-
 _MOST_PARTS = 200
 """The most parts into which the bins of the search are cut to reach the ends of a range of ranks."""
 
@@ -140,7 +138,7 @@ def count_known(known: Sequence[KnownRule], data: Prepared, *, denominator: str)
     """
 
     groups: dict[tuple[Any, ...], tuple[Config, Discretizer | None, list[int]]] = {}
-    counted = _Counted(known)
+    counted = _KnownCounts(known)
     for number, rule in enumerate(known):
         chosen = _config_for(rule, data.config)
         try:
@@ -174,14 +172,14 @@ def count_known_rows(
         denominator: Rows over which rules are counted.
     """
 
-    counted = _Counted(known)
+    counted = _KnownCounts(known)
     counted.add(
         range(len(known)), lambda bins: build_rows(frame, config.input, config.discretize, like=bins), None, denominator
     )
     return counted.rules()
 
 
-class _Counted:
+class _KnownCounts:
     """Known rules that are counted a few at a time, and why others are left out.
 
     Args:

@@ -25,8 +25,6 @@ from thence.statements.controls.control import Controls
 from thence.statements.laws.law import Law, Laws
 from thence.statements.rules.ruleset import Rule, RuleSet
 
-__all__ = ["drop_implied", "find_controls", "find_laws", "search_logic"]
-
 
 def find_laws(
     sensors: Any,

@@ -23,19 +23,6 @@ from thence.errors import ConfigError
 from thence.language.patterns import Pattern
 from thence.runs.configuration import INPUT_FILES, READERS, SECTIONS, Config, Paths, absolute_path, miner_table
 
-__all__ = [
-    "AFTER_REFINING",
-    "OPTIONS",
-    "OTHER_DEFAULTS",
-    "FeatureOptions",
-    "MineOptions",
-    "Option",
-    "TableOptions",
-    "alternatives",
-    "with_keywords",
-    "with_options",
-]
-
 COMMON = (
     *("sensors", "graph", "binding", "dataset", "options", "windows", "enrich", "bins"),
     *("min_support", "min_confidence", "consequent", "refine", "digest", "out", "force"),

@@ -41,7 +41,8 @@ from thence.runs.planning import (
 )
 from thence.runs.preparation import Prepared, Table, prepare, table_for, window_text
 from thence.runs.provenance import environment, hash_binding, hash_files, hash_graph, hash_table
-from thence.runs.run import FORMAT, Run, refuse_foreign
+from thence.runs.run import Run, refuse_foreign
+from thence.runs.summaries import FORMAT
 from thence.search.base import BaseMiner, Miner, settings_of
 from thence.search.refine import Null, refine
 from thence.statements.counting.by_place import with_site_columns
@@ -51,14 +52,6 @@ from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import RuleSet, SearchStatus
 from thence.tables.admissibility import require_matches
 from thence.tables.transactions import TransactionTable
-
-__all__ = [
-    "mine_rules",
-    "refine_rules",
-    "run_config",
-    "run_given",
-    "select_rules",
-]
 
 FEW_RULES = 10
 """With fewer rules than this, a table with fewer bins is tried."""

@@ -17,14 +17,12 @@ import polars as pl
 
 from thence.errors import PatternError, RunError
 from thence.language.patterns import Pattern
-from thence.statements.counting.by_place import PlaceCounts, count_by_place, find_lifted, name_places
+from thence.statements.counting.by_place import CountsByPlace, count_by_place, find_lifted, name_places
 from thence.statements.counting.encoding import find_countable
 from thence.statements.keys import key_text
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.blocks import Block, SiteFrames
 from thence.tables.transactions import TransactionTable
-
-__all__ = ["MOST_CELLS", "PLACES", "Places", "count_run_places", "read_places", "why_not_kept", "write_places"]
 
 PLACES = "places.parquet"
 """The file in a run folder."""
@@ -58,7 +56,7 @@ _SHOWN: dict[str, Any] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class RulePlaces:
     """The counts of lifted rules in each place, by the key of the rule.
 
     Args:
@@ -66,10 +64,10 @@ class Places:
         names: The name of each place of a block, by the pattern of the block.
     """
 
-    by_key: Mapping[str, PlaceCounts]
+    by_key: Mapping[str, CountsByPlace]
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def of(self, rules: RuleSet) -> Iterator[PlaceCounts]:
+    def of(self, rules: RuleSet) -> Iterator[CountsByPlace]:
         """Yield the counts of those rules that have some, with their positions in ``rules``.
 
         Args:
@@ -107,7 +105,7 @@ class Places:
         return pl.concat(parts) if parts else pl.DataFrame(schema=_SHOWN)
 
 
-def count_run_places(rules: RuleSet, table: TransactionTable) -> Places:
+def count_run_places(rules: RuleSet, table: TransactionTable) -> RulePlaces:
     """Count lifted rules in each place.
 
     Args:
@@ -125,14 +123,14 @@ def count_run_places(rules: RuleSet, table: TransactionTable) -> Places:
     """
     chosen = rules.take(find_lifted(rules, table))
     keys = chosen.keys
-    by_key: dict[str, PlaceCounts] = {}
+    by_key: dict[str, CountsByPlace] = {}
     names: dict[str, tuple[str, ...]] = {}
     for counted in count_by_place(chosen, table):
         block = counted.block
         if _text(block) not in names:
             names[_text(block)] = tuple(name_places(block, range(block.n_embeddings)))
         by_key[key_text(keys[counted.rule])] = counted
-    return Places(by_key, names)
+    return RulePlaces(by_key, names)
 
 
 def why_not_kept(rules: RuleSet, table: TransactionTable) -> str:
@@ -160,7 +158,7 @@ def why_not_kept(rules: RuleSet, table: TransactionTable) -> str:
     )
 
 
-def write_places(places: Places, rules: RuleSet, path: Path) -> None:
+def write_places(places: RulePlaces, rules: RuleSet, path: Path) -> None:
     """Write the counts of rules by place; equal counts give equal bytes.
 
     Args:
@@ -201,7 +199,7 @@ def _block_frame(block: Block, text: str, names: Iterable[str]) -> pl.DataFrame:
 _FOREIGN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, TypeError, KeyError)
 
 
-def read_places(path: Path) -> Places:
+def read_places(path: Path) -> RulePlaces:
     """Read counts that ``write_places`` wrote.
 
     Args:
@@ -216,21 +214,21 @@ def read_places(path: Path) -> Places:
             raise ValueError("it has other columns")
         blocks: dict[str, Block] = {}
         names: dict[str, tuple[str, ...]] = {}
-        by_key: dict[str, PlaceCounts] = {}
+        by_key: dict[str, CountsByPlace] = {}
         for (key,), rows in frame.group_by("key", maintain_order=True):
             text = str(rows["pattern"][0])
             if text not in blocks:
                 blocks[text], names[text] = _read_block(rows, text), tuple(rows["place"].to_list())
             if rows.height != blocks[text].n_embeddings:
                 raise ValueError("places are missing")
-            by_key[str(key)] = PlaceCounts(0, blocks[text], *(rows[name].to_numpy() for name in _COUNTS))
+            by_key[str(key)] = CountsByPlace(0, blocks[text], *(rows[name].to_numpy() for name in _COUNTS))
     except (*_FOREIGN, PatternError) as error:
         raise RunError(
             f"the counts by place cannot be read: {error}",
             where=str(path),
             hint="the file was changed or damaged; delete it to go on without, or mine again",
         ) from error
-    return Places(by_key, names)
+    return RulePlaces(by_key, names)
 
 
 def _read_block(rows: pl.DataFrame, text: str) -> Block:

@@ -18,21 +18,6 @@ from thence.search.base import BaseMiner, Miner, as_miner, make_miner, settings_
 from thence.search.refine import Null, refine
 from thence.tables.enrich import find_enrichment
 
-__all__ = [
-    "bins_of",
-    "bins_to_try",
-    "given_settings",
-    "has_graph",
-    "is_set",
-    "names_graph",
-    "plan",
-    "plan_fallback",
-    "refuse_raw",
-    "resolved_refinement",
-    "scope_of",
-    "with_bins",
-]
-
 
 def has_graph(given: InputConfig, sensors: Any, graph: Any, *_: Any) -> bool:
     """Whether what a caller passed, or what a configuration names, has a knowledge graph."""

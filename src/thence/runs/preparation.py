@@ -45,20 +45,6 @@ from thence.tables.enrich.base import Frames
 from thence.tables.later import Reused, describe_unseen, read_alike, remember, reuse_bins
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = [
-    "Like",
-    "Prepared",
-    "Table",
-    "feature_table",
-    "prepare",
-    "table_for",
-    "transactions",
-    "window_like",
-    "window_readings",
-    "window_text",
-    "with_clock",
-]
-
 _SOME_DAYS = timedelta(days=3)
 
 Like = TransactionTable | Run | Discretizer | None

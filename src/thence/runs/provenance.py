@@ -22,8 +22,6 @@ import numpy as np
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["environment", "hash_binding", "hash_files", "hash_graph", "hash_table"]
-
 _PACKAGES = ("numpy", "numba", "polars", "pyarrow", "torch", "wntr", "pyoxigraph")
 _CHUNK = 1 << 20
 

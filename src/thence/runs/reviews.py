@@ -32,28 +32,6 @@ from thence.statements.rules.ruleset import RuleSet
 if sys.platform != "win32":
     import fcntl
 
-__all__ = [
-    "LOCK",
-    "REVIEWED",
-    "REVIEWS",
-    "LeftOut",
-    "Review",
-    "Reviewed",
-    "Reviews",
-    "Verdict",
-    "carry_reviews",
-    "describe_left_out",
-    "hold_reviews",
-    "is_used",
-    "load_reviews",
-    "require_reviewed",
-    "save_review",
-    "save_reviews",
-    "select_reviewed",
-    "with_reviews",
-    "write_reviews",
-]
-
 Verdict = Literal["accepted", "rejected", ""]
 Reviewed = Literal["not-rejected", "accepted", "all"]
 

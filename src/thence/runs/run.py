@@ -32,7 +32,7 @@ from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError, InputError, MiningError, RunError, nearest, quote, reported_as
 from thence.runs.configuration import Config
-from thence.runs.places import PLACES, Places, count_run_places, read_places, why_not_kept, write_places
+from thence.runs.places import PLACES, RulePlaces, count_run_places, read_places, why_not_kept, write_places
 from thence.runs.reviews import (
     LOCK,
     REVIEWS,
@@ -50,7 +50,7 @@ from thence.runs.reviews import (
     select_reviewed,
     with_reviews,
 )
-from thence.runs.summaries import FORMAT, describe_known, require_same_rules, require_summary
+from thence.runs.summaries import describe_known, require_same_rules, require_summary
 from thence.search.refine.counterexamples import find_exceptions, list_exceptions
 from thence.statements.controls.control import Control, Controls
 from thence.statements.files import read_rules, write_rules
@@ -60,8 +60,6 @@ from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.statements.schema import finite_json
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
-
-__all__ = ["FORMAT", "Model", "Run", "add_note", "find_left_out", "load_run", "refuse_foreign"]
 
 Found = TypeVar("Found", Laws, Controls)
 
@@ -239,7 +237,7 @@ class Run:
             self._require_rule(rule)
         return self._counted_places().frame(self.rules, rule)
 
-    def _counted_places(self) -> Places:
+    def _counted_places(self) -> RulePlaces:
         counted = self.find_places()
         if counted is None:
             raise MiningError(
@@ -248,7 +246,7 @@ class Run:
             )
         return counted
 
-    def find_places(self) -> Places | None:
+    def find_places(self) -> RulePlaces | None:
         """Return the counts of lifted rules by place, or ``None`` if they are neither in memory nor in the folder."""
         if isinstance(self.table, TransactionTable):
             return count_run_places(self.rules, self.table)
@@ -256,9 +254,9 @@ class Run:
         if kept is not None:
             return read_places(kept)
         lifted = self.rules.pattern_of is not None and bool((self.rules.pattern_of >= 0).any())
-        return None if lifted else Places({})
+        return None if lifted else RulePlaces({})
 
-    def _places_to_keep(self) -> tuple[Places | None, list[str]]:
+    def _places_to_keep(self) -> tuple[RulePlaces | None, list[str]]:
         """The counts by place for the folder, if there are any, and why they are left out."""
         if isinstance(self.table, TransactionTable) and (why_not := why_not_kept(self.rules, self.table)):
             return None, [why_not]

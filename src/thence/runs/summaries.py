@@ -9,8 +9,6 @@ from typing import Any
 from thence.errors import RunError, quote
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["FORMAT", "describe_known", "require_same_rules", "require_summary"]
-
 FORMAT = 1
 _FLAGS = ("complete", "interrupted")
 _COUNTS = ("rules", "rules_found")

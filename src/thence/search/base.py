@@ -28,17 +28,6 @@ from thence.tables.transactions import TransactionTable
 if TYPE_CHECKING:
     from thence.data.graph.knowledge_graph import KnowledgeGraph
 
-__all__ = [
-    "MINERS",
-    "BaseMiner",
-    "Miner",
-    "TrainableMiner",
-    "as_miner",
-    "make_miner",
-    "miner_names",
-    "settings_of",
-]
-
 MINERS: Registry[Any] = Registry(
     "miner",
     {

@@ -13,8 +13,6 @@ from thence.errors import MiningError
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["MAX_ROWS", "encode_one_hot", "expand_codes", "order_items", "require_codes"]
-
 MAX_ROWS = 1_000_000
 """The default limit on the rows of a block that are written out."""
 

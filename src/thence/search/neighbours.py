@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from thence.errors import ConfigError
 
-__all__ = ["Neighbours", "near_columns", "require_near"]
-
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:

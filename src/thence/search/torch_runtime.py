@@ -18,8 +18,6 @@ from thence.errors import ConfigError, require
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["find_device", "is_on_cpu", "one_thread", "product_precision", "require_device", "require_torch"]
-
 
 def require_torch(*, extra: str, also: tuple[str, ...] = ()) -> None:
     """Check that torch can be imported.

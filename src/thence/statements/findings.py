@@ -36,8 +36,6 @@ from thence.statements.schema import document
 from thence.statements.search import RuleTexts, contains, split_words
 from thence.statements.statement import PLAIN, Features, Statement, parse_kinds
 
-__all__ = ["Findings"]
-
 Mask = npt.NDArray[np.bool_]
 PlaceCounts = Callable[[RuleSet], pl.DataFrame | None]
 

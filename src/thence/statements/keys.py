@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from thence.language.items import Item
 
-__all__ = ["Keys", "hash_text", "is_key", "item_key_text", "key_of_data", "key_text"]
-
 Keys = npt.NDArray[np.uint64]
 
 _ALL = 1 << 64

@@ -21,8 +21,6 @@ from thence.language.items import Feature, Interval, Item
 from thence.statements.keys import key_of_data
 from thence.statements.statement import PLAIN, Data, Features, HeldCounts, Kind, SearchTexts, States, Trace, Words
 
-__all__ = ["Ranges", "check_ranges"]
-
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 

@@ -18,8 +18,6 @@ from thence.statements.ranges import Ranges
 from thence.statements.rules.ruleset import Rule
 from thence.statements.statement import Statement
 
-__all__ = ["FORMAT", "document", "finite_json", "json_schema", "statement_from_dict"]
-
 FORMAT = "thence statements"
 _VERSION = 1
 _READERS: dict[str, Callable[[Any], Statement]] = {

@@ -20,8 +20,6 @@ import numpy.typing as npt
 from thence.statements.rules.ruleset import NAMED, RuleSet
 from thence.statements.statement import Kind, SearchTexts, Statement, item_texts
 
-__all__ = ["IndexedTexts", "RuleTexts", "SearchIndex", "contains", "index_texts", "split_words"]
-
 Mask = npt.NDArray[np.bool_]
 
 _JOINING = frozenset({"if", "then", "and", "→", "∧", "⊢"})

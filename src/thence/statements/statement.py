@@ -18,26 +18,6 @@ from thence.errors import ConfigError, nearest
 from thence.language.english import format_clause
 from thence.language.items import Aspect, Feature, Item, Role
 
-__all__ = [
-    "FACETS",
-    "HOLDS",
-    "MISSING",
-    "NOT_APPLICABLE",
-    "PLAIN",
-    "VIOLATED",
-    "Data",
-    "Features",
-    "HeldCounts",
-    "Kind",
-    "SearchTexts",
-    "Statement",
-    "States",
-    "Trace",
-    "Words",
-    "item_texts",
-    "parse_kinds",
-]
-
 Kind = Literal["rule", "law", "control", "range"]
 
 NOT_APPLICABLE, HOLDS, VIOLATED, MISSING = 0, 1, 2, 3

@@ -19,8 +19,6 @@ from thence.language.time_names import Tense, TimeForm, TimeName
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["item_masks", "require_matches", "trivial_columns", "trivial_pairs", "without_trivial"]
-
 
 def item_masks(
     block: Block, *, antecedent: Constraint = None, consequent: Constraint = None, context_consequents: bool = False

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from thence.language.patterns import Pattern
     from thence.tables.bitmaps.bank import Bank
 
-__all__ = ["Block", "Codes", "Column", "Indices", "SiteFrames", "as_codes"]
-
 Codes = npt.NDArray[np.int16]
 Indices = npt.NDArray[np.int32]
 

@@ -13,8 +13,6 @@ from decimal import ROUND_FLOOR, Context, Decimal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["shorten_between", "shorten_cut", "shorten_cuts"]
-
 FloatArray = npt.NDArray[np.float64]
 
 _SHORT_DIGITS = 3

@@ -44,18 +44,6 @@ from thence.tables.cuts import shorten_between, shorten_cut, shorten_cuts
 from thence.tables.pools import Pool
 from thence.tables.resolution import are_computed, find_decimals, snap
 
-__all__ = [
-    "METHODS",
-    "Binning",
-    "BinningMethod",
-    "Discretizer",
-    "encode_ranks",
-    "fit_binning",
-    "fit_plain_ranks",
-    "fit_ranks",
-    "split_bins",
-]
-
 METHODS: Registry[Any] = Registry(
     "binning method",
     {

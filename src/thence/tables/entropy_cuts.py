@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from thence.tables.cuts import shorten_cuts
 
-__all__ = ["cut_by_entropy", "cut_towards"]
-
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -24,16 +24,6 @@ from thence.tables.matching import to_numbers
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "FrameColumns",
-    "matching_names",
-    "raw_columns",
-    "read_columns",
-    "split_times",
-    "to_polars_frame",
-    "to_text",
-]
-
 Categories = tuple[tuple[Value, ...] | None, ...]
 Known = Mapping[str, tuple[Value, ...] | None]
 

@@ -13,8 +13,6 @@ from thence.tables.frames import to_text
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["describe_unusable", "find_unusable"]
-
 MIN_ROWS = 20
 """In shorter frames, values that all differ say nothing."""
 

@@ -21,8 +21,6 @@ from thence.data.readings.sensors import SEPARATOR, SensorData, qualified
 from thence.data.readings.windows import WindowedReadings
 from thence.tables.discretization import Discretizer
 
-__all__ = ["Reused", "describe_unseen", "read_alike", "remember", "reuse_bins"]
-
 _NAMED = 5  # sensors or states that a note names
 _AGGREGATE = re.compile(r"(?P<name>[a-z]+)\((?P<members>.*)\)")
 

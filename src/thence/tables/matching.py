@@ -21,8 +21,6 @@ from thence.language.states import state_key, state_number
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Matcher", "column_of", "item_mask", "plain_value", "to_numbers"]
-
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 

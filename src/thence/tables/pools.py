@@ -15,8 +15,6 @@ import numpy.typing as npt
 from thence.tables.bitmaps.bits import kernel
 from thence.tables.resolution import find_decimals_of, snap
 
-__all__ = ["Pool"]
-
 FloatArray = npt.NDArray[np.float64]
 Parts = Callable[[], Iterable[FloatArray]]
 

@@ -11,8 +11,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["are_computed", "find_decimals", "find_decimals_of", "find_resolution", "snap"]
-
 FloatArray = npt.NDArray[np.float64]
 
 MOST_DECIMALS = 6

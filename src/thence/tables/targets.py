@@ -14,8 +14,6 @@ from thence.errors import ConfigError, nearest
 from thence.language.items import Aspect, Feature
 from thence.tables.discretization import Discretizer, fit_binning
 
-__all__ = ["classes_by_key", "find_targets", "number_states"]
-
 Ints = npt.NDArray[np.int64]
 
 

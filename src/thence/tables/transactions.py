@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-__all__ = ["Block", "Column", "FeatureTable", "TransactionTable"]
-
 FORMAT = 1
 _FOREIGN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 _MOST_SHOWN = 20  # patterns in a notebook

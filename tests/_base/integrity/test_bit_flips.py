@@ -21,7 +21,7 @@ import thence as th
 from thence.checks.monitor.store import Store as MonitorStore
 from thence.errors import ThenceError
 from thence.lab.datasets.water import load_or_simulate
-from thence.lab.experiments.results import Repeat, Store
+from thence.lab.experiments.results import Repeat, ResultStore
 from thence.runs.run import load_run
 
 EACH = 40
@@ -98,7 +98,7 @@ def _model(folder: Path) -> Subject:
 def _repeat(folder: Path) -> Subject:
     made = {"bins": 10, "algorithms": ["de"], "options": {"days": 28}}
     record = {"row": "Aerial", "at": None, "values": {"rules": 3.0, "confidence": 0.875}, "seconds": 0.1}
-    store = Store(folder)
+    store = ResultStore(folder)
     path = store.save(Repeat("arm-ae", "hanoi", 3, made, ("a", "b"), (record,), {"cores": 2}))
     return Subject(path, lambda: repr(store.load("arm-ae", "hanoi", 3, made)))
 

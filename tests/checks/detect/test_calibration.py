@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thence.checks.detect.calibration import Calibration, calibrate
-from thence.checks.detect.evidence import Tally, Target
+from thence.checks.detect.evidence import EvidenceTally, EvidenceTarget
 from thence.checks.detect.memory import count_episodes
 
 
-def noise(seed: int, n_targets: int = 6, n_frames: int = 3_000) -> tuple[Tally, np.ndarray, np.ndarray]:
+def noise(seed: int, n_targets: int = 6, n_frames: int = 3_000) -> tuple[EvidenceTally, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    targets = tuple(Target(("rule", "law", "range")[at % 3], f"s{at}", f"n{at}") for at in range(n_targets))
+    targets = tuple(EvidenceTarget(("rule", "law", "range")[at % 3], f"s{at}", f"n{at}") for at in range(n_targets))
     applicable = (rng.random((n_targets, n_frames)) < 0.8).astype(float)
     violated = applicable * (rng.random((n_targets, n_frames)) < rng.uniform(0, 0.1, (n_targets, 1)))
     hours = np.arange(n_frames) * 1.0
-    return Tally(targets, applicable, violated), hours, (np.arange(n_frames) // 168) % 5 >= 3
+    return EvidenceTally(targets, applicable, violated), hours, (np.arange(n_frames) // 168) % 5 >= 3
 
 
 @settings(max_examples=25)
@@ -38,17 +38,22 @@ def test_a_violation_that_stays_exceeds_every_threshold_and_unknown_targets_none
     known = calibrate(tally, hours, held, every=1.0, memory=6.0, per_month=1.0)
     full = np.ones((len(tally.targets), 50))
     assert known.score(tally.targets, known.smooth(full, hours[:50]))[-1] > 1
-    strangers = (Target("rule", "stranger", ""),)
+    strangers = (EvidenceTarget("rule", "stranger", ""),)
     assert known.score(strangers, np.ones((1, 5))).tolist() == [0.0] * 5
 
 
 def test_rare_violations_weigh_more() -> None:
-    targets = (Target("rule", "never", ""), Target("rule", "often", ""))
+    targets = (EvidenceTarget("rule", "never", ""), EvidenceTarget("rule", "often", ""))
     violated = np.zeros((2, 1000))
     violated[1, ::10] = 1
     held = np.ones(1000, bool)
     known = calibrate(
-        Tally(targets, np.ones((2, 1000)), violated), np.arange(1000.0), held, every=1.0, memory=6.0, per_month=1.0
+        EvidenceTally(targets, np.ones((2, 1000)), violated),
+        np.arange(1000.0),
+        held,
+        every=1.0,
+        memory=6.0,
+        per_month=1.0,
     )
     assert known.weights[targets[0]] > known.weights[targets[1]] > 0
     assert known.weights[targets[1]] == pytest.approx(-np.log(100.5 / 1001))

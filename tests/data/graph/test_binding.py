@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thence.data.graph.binding import Binding, bind
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node
 from thence.errors import BindingError, ConfigError
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import thence as th
 from tests.helpers.examples import examples
 from thence.data.graph.discovery import Carriers, discover, find_nearest
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex
+from thence.data.graph.records import Edge, Node
 from thence.errors import PatternError
 from thence.language.patterns import Pattern, StarRole, Step
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.data.graph.knowledge_graph import DatedValue, Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Breach, Ontology, Relation
-from thence.data.graph.records import as_instant
+from thence.data.graph.records import DatedValue, Edge, Node, as_instant
 from thence.errors import GraphError
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import thence as th
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node
 from thence.data.graph.sensor_kinds import find_kinds, with_kinds_of
 from thence.data.readings.sensors import Sensor, SensorData
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
 from thence.data.graph.discovery import Carriers, discover
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.records import Edge, Node
 from thence.data.graph.units import Units, find_units
 
 BRICK = Ontology.from_dict(

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import thence as th
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node, note_dated_structure
+from thence.data.graph.knowledge_graph import KnowledgeGraph, note_dated_structure
+from thence.data.graph.records import Edge, Node
 from thence.data.readings.windows import window
 from thence.errors import BindingError, GraphError
 from thence.runs.configuration import Config

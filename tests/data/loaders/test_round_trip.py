@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from thence.data.graph.knowledge_graph import DatedValue, Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import DatedValue, Edge, Node
 from thence.data.loaders import read_graph
 
 WORDS = st.text("abc_ é", min_size=1, max_size=5).map(str.strip).filter(bool)

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
-from thence.data.readings.sensors import Finding, ReadReport, Sensor, SensorData, as_utc
+from thence.data.readings.findings import Finding, ReadReport
+from thence.data.readings.sensors import Sensor, SensorData, as_utc
 from thence.errors import InputError
 
 HOURS = [datetime(2024, 1, 1, h, tzinfo=UTC) for h in range(4)]

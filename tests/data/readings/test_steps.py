@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
 from thence.data.readings import steps
-from thence.data.readings.durations import format_duration
+from thence.data.readings.durations import format_duration, parse_duration
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.data.readings.steps import CONVENTIONAL, OwnStep, own_step, typical_step
-from thence.data.readings.windows import parse_duration, window
+from thence.data.readings.windows import window
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 RNG = np.random.default_rng(1)

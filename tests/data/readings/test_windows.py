@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
 from thence.data.readings import scanning
+from thence.data.readings.durations import parse_duration
 from thence.data.readings.sensors import Sensor, SensorData
-from thence.data.readings.windows import AGGREGATES, parse_duration, window
+from thence.data.readings.windows import AGGREGATES, window
 from thence.errors import ConfigError, InputError
 
 START = datetime(2024, 3, 1, 10, 7, tzinfo=UTC)

@@ -13,7 +13,8 @@ from thence.lab.baselines.arm_ae import ARMAE, _too_alike
 from thence.language.constraints import ItemFilter
 from thence.language.items import Feature
 from thence.search.exact.miner import Exact
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 
 def table(rows: int = 600, features: int = 6, values: int = 5, *, seed: int = 0) -> TransactionTable:

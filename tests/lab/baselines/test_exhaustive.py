@@ -16,7 +16,8 @@ from thence.language.constraints import ItemFilter
 from thence.language.items import Feature
 from thence.search.exact.miner import Exact
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 MINERS = (FPGrowth, HMine)
 

@@ -11,7 +11,7 @@ import pytest
 
 from thence.errors import ConfigError, MiningError
 from thence.lab.baselines.narm import TSNARM
-from thence.lab.baselines.narm_fitness import Encoding, count_rule, decode, encode
+from thence.lab.baselines.narm_fitness import RankedTable, count_rule, decode, encode
 from thence.lab.evaluate.conformance import count_rows, plain_rows
 from thence.language.constraints import ItemFilter
 from thence.language.items import Feature
@@ -54,7 +54,7 @@ def both_problems(rows: int = 200):
     return niaarm_problem(frame), encoding
 
 
-def fitness(encoding: Encoding, vector: np.ndarray) -> float:
+def fitness(encoding: RankedTable, vector: np.ndarray) -> float:
     rule = decode(encoding, vector)
     if rule is None:
         return -1.0
@@ -109,7 +109,7 @@ def test_more_values_than_a_short_rank_can_hold():
 class _Recorder:
     """NiaPy's own operators, and ours, on the same fitness: every vector that is asked for."""
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: RankedTable) -> None:
         from thence.lab.baselines.narm_search import RuleProblem, TimedTask
 
         class Recording(RuleProblem):

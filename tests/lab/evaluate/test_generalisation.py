@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 from tests.helpers.networks import network, row_of_junctions
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.records import Edge, Node
 from thence.data.graph.system import System
 from thence.data.readings.sensors import SensorData
 from thence.errors import ConfigError

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from thence.errors import ConfigError
 from thence.lab.experiments.files import Claim, PublishedRow, read_experiment
-from thence.lab.experiments.results import NO_VERDICT, Cell, Repeat, Results, Verdict, check_claims, summarise
+from thence.lab.experiments.results import NO_VERDICT, Cell, ClaimVerdict, Repeat, Results, check_claims, summarise
 
 
 def results_of(claim: Claim, records: list[list[tuple[Any, ...]]], **changes: Any) -> Results:
@@ -42,7 +42,7 @@ def _record(metric: str) -> Any:
     return make
 
 
-def only(results: Results) -> Verdict:
+def only(results: Results) -> ClaimVerdict:
     (verdict,) = check_claims(results)
     return verdict
 

@@ -23,7 +23,7 @@ from thence.lab.experiments.procedures import (
     table_of,
     tally_exact,
 )
-from thence.lab.experiments.samples import Sample, identify_data, load_data
+from thence.lab.experiments.samples import ExperimentSample, identify_data, load_data
 from thence.language.items import Aspect, Feature, Item
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet
@@ -35,13 +35,13 @@ def parameters() -> Parameters:
 
 
 @pytest.fixture
-def sample(parameters: Parameters) -> Sample:
+def sample(parameters: Parameters) -> ExperimentSample:
     data = load_data("toy", True, identify_data("toy", True))
     return data.sample(6, seed=0, repeat=0, parameters=parameters)
 
 
 @pytest.fixture
-def rules(parameters: Parameters, sample: Sample) -> RuleSet:
+def rules(parameters: Parameters, sample: ExperimentSample) -> RuleSet:
     return make_exact(parameters, 0.05, context_consequents=True).mine(sample.table("grounded"))
 
 
@@ -80,7 +80,7 @@ def test_nothing_is_dropped_from_nothing(rules: RuleSet) -> None:
 
 
 @pytest.mark.parametrize("mode", ["none", "existential"])
-def test_a_tally_has_the_rules_of_the_miner(parameters: Parameters, sample: Sample, mode: str) -> None:
+def test_a_tally_has_the_rules_of_the_miner(parameters: Parameters, sample: ExperimentSample, mode: str) -> None:
     miner, table = make_exact(parameters, 0.05), sample.table(mode)
     kept = miner.mine(table)
     found = tally_exact(miner, table, row="Exhaustive", at=0.05, min_support=0.05)
@@ -116,7 +116,7 @@ def test_rules_that_never_apply_count_as_zero_in_the_released_code() -> None:
 
 
 def test_the_ablation_of_aerial_leads_from_the_released_code_over_the_text_to_ours(
-    parameters: Parameters, sample: Sample
+    parameters: Parameters, sample: ExperimentSample
 ) -> None:
     steps = list(list_aerial(sample, parameters, 3))
     first, last = steps[0], steps[-1]
@@ -129,7 +129,7 @@ def test_the_ablation_of_aerial_leads_from_the_released_code_over_the_text_to_ou
         assert table is table_of(sample, variant, "grounded")
 
 
-def test_each_step_of_an_ablation_changes_something(parameters: Parameters, sample: Sample) -> None:
+def test_each_step_of_an_ablation_changes_something(parameters: Parameters, sample: ExperimentSample) -> None:
     steps = list(list_aerial(sample, parameters, 0))
     for (_, miner, table), (step, changed, other) in pairwise(steps):
         assert changed != miner or other is not table, step.name

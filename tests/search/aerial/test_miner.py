@@ -17,7 +17,8 @@ from thence.errors import ConfigError, MiningError, RunError
 from thence.lab.evaluate.comparison import fidelity
 from thence.language.constraints import ItemFilter
 from thence.language.patterns import Pattern
-from thence.search.aerial.miner import Aerial, AerialModel
+from thence.search.aerial.miner import Aerial
+from thence.search.aerial.model import AerialModel
 from thence.search.aerial.rows import BlockRows
 from thence.search.aerial.settings import TrainingSettings
 from thence.search.exact.miner import Exact

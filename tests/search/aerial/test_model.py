@@ -13,7 +13,8 @@ import torch
 from tests.helpers.networks import network
 from thence.data.readings.windows import window
 from thence.errors import ConfigError, MiningError
-from thence.search.aerial.miner import Aerial, AerialModel
+from thence.search.aerial.miner import Aerial
+from thence.search.aerial.model import AerialModel
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
 from thence.tables.transactions import TransactionTable

@@ -12,7 +12,8 @@ import pytest
 
 from tests.statements.controls.plants import tank, walk, windows
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node
 from thence.data.graph.system import System
 from thence.data.readings.sensors import SensorData
 from thence.data.readings.windows import WindowedReadings, window

@@ -12,7 +12,8 @@ from tests.helpers.tables import all_rules, padded, with_times
 from thence.language.items import Feature, Interval
 from thence.statements.counting.recount import recount
 from thence.statements.rules.ruleset import Rule, RuleSet
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 
 def bins(count: int) -> tuple[Interval, ...]:

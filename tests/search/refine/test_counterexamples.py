@@ -21,7 +21,8 @@ from thence.search.refine.counterexamples import add_exceptions, binomial_tail, 
 from thence.statements.counting.recount import recount, rule_rows
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import ENOUGH_ROWS, RuleSet
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 PATTERN = "(s:status)-[in]->(p:Pump)<-[in]-(f:flow)"
 

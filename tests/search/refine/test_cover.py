@@ -18,8 +18,9 @@ from thence.errors import ConfigError
 from thence.language.items import Feature
 from thence.search.refine import merge_intervals, smallest_cover
 from thence.statements.rules.ruleset import RuleSet
+from thence.tables.blocks import Block, Column
 from thence.tables.enrich import build
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.transactions import TransactionTable
 
 
 @given(binned_tables(), st.booleans())

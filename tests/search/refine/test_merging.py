@@ -16,7 +16,8 @@ from thence.language.items import Feature, Interval
 from thence.search.refine import merge_intervals, refine
 from thence.statements.counting.recount import recount
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 
 @given(binned_tables(), st.floats(0.3, 1.0))

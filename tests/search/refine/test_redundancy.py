@@ -22,7 +22,8 @@ from thence.search.refine import drop_covered, drop_mirrored, drop_trivia, merge
 from thence.statements.counting.recount import count_rules, recount
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 
 def confidence(table: TransactionTable, rule: Rule) -> Fraction:

@@ -18,9 +18,10 @@ from thence.search.exact.miner import Exact
 from thence.search.refine import Null, refine
 from thence.statements.counting.recount import count_rules, recount
 from thence.statements.rules.ruleset import RuleSet
+from thence.tables.blocks import Block, Column
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.transactions import TransactionTable
 
 MODES = ("none", "grounded", "existential", "lifted")
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.helpers.networks import network
 from tests.helpers.pumps import pumps
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Node
 from thence.data.graph.system import System
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.data.readings.windows import window

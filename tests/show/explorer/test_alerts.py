@@ -13,7 +13,7 @@ import thence as th
 from thence.checks.monitor.alerts import Alert, Watched, tell_violation
 from thence.errors import InputError
 from thence.show.explorer.alert_text import read_alert
-from thence.show.explorer.alerts import AlertFile, open_monitor
+from thence.show.explorer.alerts import AlertReader, open_monitor
 from thence.show.explorer.state import open_state
 
 
@@ -46,7 +46,7 @@ def test_alerts_are_read_as_they_are_added(tmp_path: Path) -> None:
 def test_a_file_that_is_cut_or_replaced_is_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "alerts.jsonl"
     path.write_text(line(1) + line(2))
-    watched = AlertFile(0, "x", path)
+    watched = AlertReader(0, "x", path)
     last = watched.page(0)["last"]
     path.write_text(line(3))
     cut = watched.page(last)
@@ -72,7 +72,7 @@ def test_lines_that_are_no_alerts_are_counted(tmp_path: Path) -> None:
         '{"time": "2024-01-01"}',
     ]
     path.write_bytes("\n".join(bad).encode("latin-1") + b"\n" + line(1).encode())
-    watched = AlertFile(0, "x", path)
+    watched = AlertReader(0, "x", path)
     assert len(watched.page(0)["alerts"]) == 1
     assert watched.describe()["health"]["lines that are no alerts"] == "7"
 
@@ -80,7 +80,7 @@ def test_lines_that_are_no_alerts_are_counted(tmp_path: Path) -> None:
 @given(st.lists(st.one_of(st.binary(max_size=40), st.integers(1, 9).map(lambda n: line(n).encode())), max_size=8))
 def test_whatever_the_file_holds(tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]) -> None:
     path = tmp_path_factory.mktemp("alerts") / "alerts.jsonl"
-    watched = AlertFile(0, "x", path)
+    watched = AlertReader(0, "x", path)
     for part in parts:
         with path.open("ab") as file:
             file.write(part)
@@ -92,7 +92,7 @@ def test_alerts_that_are_too_old_are_counted(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("thence.show.explorer.alerts._MOST_KEPT", 3)
     path = tmp_path / "alerts.jsonl"
     path.write_text("".join(line(number) for number in range(1, 11)))
-    page = AlertFile(0, "x", path).page(2)
+    page = AlertReader(0, "x", path).page(2)
     assert [alert["id"] for alert in page["alerts"]] == [8, 9, 10]
     assert page["forgotten"] == 5
 
@@ -124,7 +124,7 @@ def test_an_alert_says_what_it_rests_on(tmp_path: Path) -> None:
     details |= {"applied": 3434, "violated": 984, "period": "14 d", "evidence": 11076.6, "gateway": "north"}
     path = tmp_path / "alerts.jsonl"
     path.write_text(Alert(1, "drifted", "2024-01-02T00:00:00Z", "x", details).to_json() + "\n")
-    (alert,) = AlertFile(0, "x", path).page(0)["alerts"]
+    (alert,) = AlertReader(0, "x", path).page(0)["alerts"]
     assert alert["evidence"] == [
         "It was right in 2,450 of 3,434 cases (71.3 %) in the last 14 d.",
         "When it was mined, it was right in 87.7 %; the test asks for 82.5 %.",

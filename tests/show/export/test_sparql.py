@@ -16,11 +16,11 @@ from rdflib.plugins.sparql import prepareQuery
 import thence as th
 from tests.helpers.examples import examples
 from tests.show.export.rulesets import PATTERN, rule_sets, varied
-from thence.data.graph.knowledge_graph import Edge, Node
+from thence.data.graph.records import Edge, Node
 from thence.data.readings.windows import window
 from thence.language.items import Aspect, Feature, Item, Role
 from thence.show.export import graph_rdf, shacl, sparql
-from thence.show.export.vocabulary import Vocabulary
+from thence.show.export.vocabulary import Namespaces
 from thence.statements.rules.ruleset import Rule, RuleSet
 
 SH = rdflib.Namespace("http://www.w3.org/ns/shacl#")
@@ -140,7 +140,7 @@ def test_edges_with_an_id_and_properties_are_statements() -> None:
 
 
 def test_other_namespaces_address_other_graphs() -> None:
-    words = Vocabulary(classes="https://brickschema.org/schema/Brick#", kinds="http://example.org/kind/")
+    words = Namespaces(classes="https://brickschema.org/schema/Brick#", kinds="http://example.org/kind/")
     rule = varied().rule(6)
     text = sparql.query(rule, vocabulary=words)
     assert "<https://brickschema.org/schema/Brick#Pipe>" in text

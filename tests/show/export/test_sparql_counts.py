@@ -15,8 +15,9 @@ from tests.helpers.buildings import START, building
 from tests.tables.enrich.test_dated import dated_network
 from tests.tables.enrich.test_edges_and_several_values import town
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import DatedValue, Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.records import DatedValue, Edge, Node
 from thence.data.graph.system import System
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.data.readings.windows import window

@@ -10,8 +10,9 @@ import pytest
 import thence as th
 from tests.show.reports.worlds import HOSTILE, world
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.records import Edge, Node
 from thence.data.graph.system import System
 from thence.show.reports.drawing import draw, group_nodes
 from thence.show.reports.schema import Drawing

@@ -8,11 +8,10 @@ import numpy as np
 import polars as pl
 
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node
 from thence.data.graph.system import System
 from thence.data.readings.sensors import SensorData
-
-__all__ = ["HOSTILE", "START", "world"]
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 HOSTILE = ("<script>alert(1)</script>", "Room \"2\" {x} & 'y'", "غرفة ٣", "Room\n4")

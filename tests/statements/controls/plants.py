@@ -7,7 +7,8 @@ from datetime import timedelta
 import numpy as np
 import numpy.typing as npt
 
-from thence.data.readings.sensors import ReadReport, Sensor
+from thence.data.readings.findings import ReadReport
+from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
 
 START = np.datetime64("2024-01-01", "us")

@@ -17,7 +17,8 @@ from thence.language.items import Feature, Interval, Item
 from thence.language.patterns import Pattern
 from thence.statements.counting.recount import count_rules, count_spans, data_coverage, recount, rule_rows
 from thence.statements.rules.ruleset import Rule, RuleSet
-from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import FeatureTable, TransactionTable
 
 
 def _as_pairs(

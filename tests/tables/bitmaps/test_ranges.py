@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from thence.tables.bitmaps import ranges as _range_bits
 from thence.tables.bitmaps.bits import unpack
-from thence.tables.bitmaps.ranges import Ranges, count_ranges, cover_ranges, pack_ranges, rank_columns
+from thence.tables.bitmaps.ranges import RankRanges, count_ranges, cover_ranges, pack_ranges, rank_columns
 
 
 @st.composite
@@ -21,11 +21,11 @@ def tables(draw: st.DrawFn) -> np.ndarray:
     return numbers
 
 
-def some_ranges(ranks, rng: np.random.Generator, size: int) -> Ranges:
+def some_ranges(ranks, rng: np.random.Generator, size: int) -> RankRanges:
     columns = rng.integers(0, len(ranks.starts) - 1, size)
     top = np.diff(ranks.starts)[columns]
     ends = np.sort(rng.integers(0, top + 1, (2, size)), axis=0)
-    return Ranges(columns, ends[0], ends[1] - rng.integers(0, 2, size))
+    return RankRanges(columns, ends[0], ends[1] - rng.integers(0, 2, size))
 
 
 @given(numbers=tables(), seed=st.integers(0, 2**31))
@@ -76,5 +76,5 @@ def test_many_values_need_wider_ranks():
     assert rank_columns(column[:65_534, None], np.array([False])).codes.dtype == np.uint16
     wide = rank_columns(column[:, None], np.array([False]))
     assert wide.codes.dtype == np.uint32
-    held = unpack(pack_ranges(wide, Ranges(np.array([0]), np.array([65_530]), np.array([65_535]))), n_rows=65_536)
+    held = unpack(pack_ranges(wide, RankRanges(np.array([0]), np.array([65_530]), np.array([65_535]))), n_rows=65_536)
     assert held.sum() == 6

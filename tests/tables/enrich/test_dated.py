@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.helpers.networks import network
-from thence.data.graph.knowledge_graph import DatedValue, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import DatedValue, Node
 from thence.data.graph.system import System
 from thence.data.readings.windows import window
 from thence.errors import InputError

@@ -9,17 +9,18 @@ import polars as pl
 import pytest
 
 import thence as th
-from thence.data.graph.knowledge_graph import DatedValue, Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology, Relation
-from thence.data.graph.records import Values, list_values
+from thence.data.graph.records import DatedValue, Edge, Node, Values, list_values
 from thence.data.graph.system import System
 from thence.data.readings.windows import window
 from thence.language.items import Aspect, Feature, Item, Role
 from thence.search.exact.miner import Exact
 from thence.search.refine.redundancy import drop_mirrored
+from thence.tables.blocks import Block
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import build, features
-from thence.tables.transactions import Block, TransactionTable
+from thence.tables.transactions import TransactionTable
 
 FRAMES = 6
 START = datetime(2024, 1, 1, tzinfo=UTC)

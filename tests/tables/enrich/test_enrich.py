@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.helpers.networks import network
-from thence.data.graph.knowledge_graph import DatedValue, KnowledgeGraph
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import DatedValue
 from thence.data.graph.system import System
 from thence.data.readings.windows import window
 from thence.errors import ConfigError, PatternError

@@ -11,8 +11,9 @@ import polars as pl
 import thence as th
 from thence.data.graph.binding import Binding
 from thence.data.graph.discovery import Carriers
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex
+from thence.data.graph.records import Edge, Node
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.data.readings.windows import window
 from thence.language.patterns import Pattern

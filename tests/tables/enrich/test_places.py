@@ -9,7 +9,8 @@ import pytest
 
 import thence as th
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.language.patterns import Pattern
 

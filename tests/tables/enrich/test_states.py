@@ -8,7 +8,8 @@ import pytest
 
 import thence as th
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node
 from thence.data.readings.windows import window
 from thence.errors import InputError
 from thence.tables.transactions import TransactionTable

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import thence as th
 from tests.helpers.examples import examples
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node
 from thence.data.readings.sensors import Sensor, SensorData
 
 PATTERN = "(s:temperature)-[in]->(p:Room)-[connected]-(q:Room)<-[in]-(t:temperature)"

@@ -12,7 +12,8 @@ import pytest
 
 import thence as th
 from tests.helpers.buildings import START, building
-from thence.data.graph.knowledge_graph import KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Node
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import ConfigError
 from thence.language.english import format_clause

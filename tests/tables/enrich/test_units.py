@@ -11,7 +11,8 @@ import polars as pl
 import thence as th
 from tests.helpers.buildings import START
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node
 from thence.data.graph.system import System
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.language.patterns import SensorVariable

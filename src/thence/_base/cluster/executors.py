@@ -17,8 +17,6 @@ from typing import Any, Protocol, TypeVar
 from thence._base.settings.threads import default_threads
 from thence.errors import ConfigError
 
-__all__ = ["AHEAD", "Executor", "LocalExecutor"]
-
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -24,8 +24,6 @@ from thence._base.cluster.executors import AHEAD
 from thence._base.settings.numbers import require_integer, require_number
 from thence.errors import ClusterError, ConfigError, reason_of, require
 
-__all__ = ["RayExecutor"]
-
 Shared = TypeVar("Shared")
 Task = TypeVar("Task")
 Result = TypeVar("Result")

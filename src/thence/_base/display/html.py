@@ -9,22 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = [
-    "Html",
-    "bar",
-    "code",
-    "counted",
-    "folded",
-    "join",
-    "listed",
-    "notes",
-    "pairs",
-    "panel",
-    "remark",
-    "small",
-    "table",
-]
-
 _STYLE = """
 .thence{font-size:13px;line-height:1.45;max-width:72em;overflow-x:auto}
 .thence .th-title{font-weight:600;margin:.2em 0 .5em}

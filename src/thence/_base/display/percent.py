@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-__all__ = ["Rounding", "percent"]
-
 Rounding = Literal["nearest", "digits", "down", "inside"]
 """``"nearest"`` rounds to decimals and ``"digits"`` to significant digits.
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from thence.errors import ConfigError, nearest, require
 
-__all__ = ["KINDS", "plot_rules", "quantity"]
-
 _MOST_POINTS = 2_000
 _MOST_QUANTITIES = 30
 _STEPS = 30

@@ -22,8 +22,6 @@ from thence._base.display.html import (
 )
 from thence._base.display.percent import percent
 
-__all__ = ["format_measure", "rule_html", "rules_html", "run_html", "spread_text"]
-
 SMALLEST = 0.0001
 SHOWN = 20
 """How many rules are shown."""

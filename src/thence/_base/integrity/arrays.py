@@ -22,8 +22,6 @@ import numpy.typing as npt
 from thence._base.integrity.checksums import parse_record, require_seal, seal
 from thence.errors import RunError, quote
 
-__all__ = ["dump_arrays", "load_arrays", "read_archive"]
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 _FOREIGN = (
     *(OSError, EOFError, KeyError, ValueError, TypeError, NotImplementedError, RuntimeError, OverflowError),

@@ -18,17 +18,6 @@ from thence.errors import RunError, quote
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = [
-    "CHANGED",
-    "CHECKSUM",
-    "content_digest",
-    "file_digest",
-    "parse_record",
-    "read_sealed",
-    "require_seal",
-    "seal",
-]
-
 CHECKSUM = "sha256"
 """The entry of a record that holds its checksum."""
 CHANGED = "was changed or damaged after it was written: its checksum does not match"

@@ -26,18 +26,6 @@ from thence.errors import RunError, quote, show_path
 if sys.platform != "win32":
     import fcntl
 
-__all__ = [
-    "MANIFEST",
-    "CheckedFolder",
-    "Entry",
-    "Manifest",
-    "drop_listed_file",
-    "new_listed_file",
-    "read_manifest",
-    "save_manifest",
-    "write_manifest",
-]
-
 MANIFEST = "manifest.json"
 """The file in a folder."""
 _log = logging.getLogger(__name__)

@@ -16,8 +16,6 @@ from thence._base.integrity.checksums import parse_record, read_sealed, require_
 from thence._base.integrity.manifest import MANIFEST, read_manifest
 from thence.errors import RunError, nearest, quote, reported_as, show_path
 
-__all__ = ["Verification", "verify"]
-
 _LOCKS = ("reviews.lock", "lock")
 _RECORDS = ("meta", "numbers")
 

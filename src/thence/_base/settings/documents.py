@@ -18,18 +18,6 @@ from xml.parsers import expat
 
 from thence.errors import ThenceError, quote, reported_as
 
-__all__ = [
-    "DEEPEST",
-    "check_json_depth",
-    "check_xml",
-    "line_of",
-    "parse_json",
-    "parse_toml",
-    "parse_xml",
-    "read_text",
-    "toml_text",
-]
-
 DEEPEST = 100
 """The deepest nesting of lists and objects in JSON and TOML."""
 MOST_DIGITS = 400

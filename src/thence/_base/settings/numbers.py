@@ -14,17 +14,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from thence.errors import ConfigError
 
-__all__ = [
-    "MOST_ANTECEDENTS",
-    "is_within_floats",
-    "require_integer",
-    "require_number",
-    "require_seed",
-    "require_share",
-    "require_zone",
-    "shown",
-]
-
 LARGEST_SEED = 2**64 - 1
 MOST_ANTECEDENTS = 100
 """The most items of an antecedent: a search keeps an intersection of bitmaps for each."""

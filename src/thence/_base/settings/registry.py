@@ -15,8 +15,6 @@ from typing import Any, Generic, TypeVar
 
 from thence.errors import ConfigError, ThenceError, nearest
 
-__all__ = ["Registry"]
-
 T = TypeVar("T")
 
 

@@ -7,8 +7,6 @@ import re
 
 from thence.errors import ConfigError, quote
 
-__all__ = ["default_threads"]
-
 MOST_THREADS = 1024
 """The largest number that the environment variable may ask for."""
 

@@ -19,11 +19,6 @@ from thence._base.settings.documents import line_of
 from thence._base.settings.numbers import is_within_floats, require_integer, require_number, shown
 from thence.errors import ConfigError, PatternError, nearest
 
-__all__ = [
-    *("Location", "Section", "at_least", "between", "build", "check_keywords", "check_settings", "check_types"),
-    *("converted", "find_refused", "number", "refuse_unknown", "setting"),
-]
-
 T = TypeVar("T")
 
 Check = Callable[[str, Any], object]

@@ -30,8 +30,6 @@ from thence.runs.run import refuse_foreign
 from thence.statements.counting.states import Tallies
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["Applied"]
-
 Ints = npt.NDArray[np.int64]
 
 _MOMENT = pl.Datetime("us", "UTC")

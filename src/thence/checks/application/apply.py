@@ -27,8 +27,6 @@ from thence.statements.counting.states import Tallies, tally_states
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["apply", "apply_to"]
-
 
 def apply(
     rules: Run | RuleSet | str | Path,

@@ -23,8 +23,6 @@ from thence.statements.counting.encoding import group_by_pattern
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["NotBound", "bind_named", "bind_to_table", "why_no_place"]
-
 Bools = npt.NDArray[np.bool_]
 
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from thence.tables.bitmaps.bank import Bank
 from thence.tables.bitmaps.bits import Words, as_kernel_array, kernel
 
-__all__ = ["find_episodes", "link_frames"]
-
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 

@@ -31,8 +31,6 @@ from thence.statements.rules.ruleset import RuleSet
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["Later", "Reference", "gather_later", "prepare_later"]
-
 _NAMED = 5  # sensors that a note names
 _NEW = " had no bins: they are fitted on the readings here"
 

@@ -20,8 +20,6 @@ from thence.statements.counting.assurance import share_interval
 from thence.statements.laws.counting import count_laws
 from thence.statements.laws.law import Law, Laws
 
-__all__ = ["AppliedControls", "AppliedLaws", "apply_controls", "apply_laws"]
-
 _FIT_SHARE = 0.6  # of the time in another system, on which factors of single places are fitted
 
 

@@ -8,8 +8,6 @@ import numpy.typing as npt
 from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Aspect, Feature
 
-__all__ = ["Observed", "observe_episodes"]
-
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Observed = tuple[Floats, Floats, list[str | None]]

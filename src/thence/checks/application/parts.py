@@ -20,8 +20,6 @@ from thence.tables.bitmaps.place_counts import count_places
 from thence.tables.blocks import Block
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["Part", "Target", "encode_rules", "targets_of"]
-
 Indices = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Times = npt.NDArray[np.datetime64]

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from thence.data.readings.sensors import as_utc
 from thence.errors import ConfigError
 
-__all__ = ["reference_frames"]
-
 _HINT = "pass a period such as reference='2024-01-01/2024-02-01', or a share of the frames such as reference=0.5"
 _TWO = 2
 

@@ -19,8 +19,6 @@ from thence.statements.counting.assurance import wilson_bounds
 if TYPE_CHECKING:
     from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["Told", "applied_html", "tell_applied", "tell_facts", "tell_sections"]
-
 _VERBS: Mapping[Verdict, tuple[str, str]] = {
     Verdict.BROKEN: ("no longer holds", "no longer hold"),
     Verdict.WEAKER: ("is weaker", "are weaker"),

@@ -27,8 +27,6 @@ from thence.statements.counting.recount import Spans, count_spans
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["ThenAndNow", "Verdict", "independent_rows", "judge_rules"]
-
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 

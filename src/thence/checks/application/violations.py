@@ -19,8 +19,6 @@ from thence.data.readings.windows import WindowedReadings
 from thence.language.english import format_test
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["VIOLATIONS", "iter_violations"]
-
 Ints = npt.NDArray[np.int64]
 
 _MOMENT = pl.Datetime("us", "UTC")

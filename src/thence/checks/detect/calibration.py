@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.checks.detect.evidence import Tally, Target
+from thence.checks.detect.evidence import EvidenceTally, EvidenceTarget
 from thence.checks.detect.memory import alarm_level, single_level, smooth
-
-__all__ = ["Calibration", "calibrate"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -40,8 +38,8 @@ class Calibration:
         hours: Held-out normal time in hours.
     """
 
-    levels: Mapping[Target, float]
-    weights: Mapping[Target, float]
+    levels: Mapping[EvidenceTarget, float]
+    weights: Mapping[EvidenceTarget, float]
     thresholds: Mapping[str, float]
     every: float
     memory: float
@@ -57,7 +55,7 @@ class Calibration:
         """
         return smooth(np.nan_to_num(shares), hours, every=self.every, memory=self.memory)
 
-    def relative(self, targets: tuple[Target, ...], smoothed: Floats) -> Floats:
+    def relative(self, targets: tuple[EvidenceTarget, ...], smoothed: Floats) -> Floats:
         """Return smoothed shares in units of the usual level of each target; unknown targets give 0.
 
         Args:
@@ -67,7 +65,7 @@ class Calibration:
         levels = np.array([self.levels.get(target, math.inf) for target in targets])
         return np.asarray(smoothed / levels[:, None]) if len(targets) else smoothed
 
-    def surprise(self, targets: tuple[Target, ...], smoothed: Floats) -> Floats:
+    def surprise(self, targets: tuple[EvidenceTarget, ...], smoothed: Floats) -> Floats:
         """Return smoothed shares times how surprising violations of each target are.
 
         Args:
@@ -77,7 +75,7 @@ class Calibration:
         weights = np.array([self.weights.get(target, 0.0) for target in targets])
         return np.asarray(smoothed * weights[:, None]) if len(targets) else smoothed
 
-    def channels(self, targets: tuple[Target, ...], smoothed: Floats) -> dict[str, Floats]:
+    def channels(self, targets: tuple[EvidenceTarget, ...], smoothed: Floats) -> dict[str, Floats]:
         """Return the channels, one value per frame each.
 
         Args:
@@ -92,7 +90,7 @@ class Calibration:
             out[f"{family}, all"] = surprise[own].sum(axis=0)
         return out
 
-    def score(self, targets: tuple[Target, ...], smoothed: Floats) -> Floats:
+    def score(self, targets: tuple[EvidenceTarget, ...], smoothed: Floats) -> Floats:
         """Return the score of each frame: above 1 is an alarm.
 
         Args:
@@ -122,7 +120,7 @@ class Calibration:
         Args:
             record: The fields.
         """
-        targets = [(Target(*one[:3]), float(one[3]), float(one[4])) for one in record["targets"]]
+        targets = [(EvidenceTarget(*one[:3]), float(one[3]), float(one[4])) for one in record["targets"]]
         return Calibration(
             {target: level for target, level, _ in targets},
             {target: weight for target, _, weight in targets},
@@ -132,7 +130,7 @@ class Calibration:
 
 
 def calibrate(
-    tally: Tally, hours: Floats, held_out: Bools, *, every: float, memory: float, per_month: float
+    tally: EvidenceTally, hours: Floats, held_out: Bools, *, every: float, memory: float, per_month: float
 ) -> Calibration:
     """Learn from held-out normal time what is usual.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.checks.detect.evidence import Broken, Tally, Target, readings_at
+from thence.checks.detect.evidence import Broken, EvidenceTally, EvidenceTarget, readings_at
 from thence.checks.detect.paths import path_between
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
@@ -18,8 +18,6 @@ from thence.statements.controls.control import Control, Controls
 from thence.statements.controls.counting import control_states
 from thence.statements.controls.thresholds import Tally as Switches
 from thence.statements.statement import VIOLATED, States
-
-__all__ = ["ControlChecks"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class ControlChecks:
         for control in self.controls:
             yield control, control_states(control, readings, timezone=self.timezone)
 
-    def tally(self, readings: WindowedReadings, system: System) -> Tally:
+    def tally(self, readings: WindowedReadings, system: System) -> EvidenceTally:
         """Return the evidence of all frames, by actuator and switch.
 
         Args:
@@ -67,7 +65,7 @@ class ControlChecks:
             weight = -math.log((rows - held + 0.5) / (rows + 1))
             applicable.append(states.applies.astype(np.float64) * weight)
             violated.append((states.codes == VIOLATED).astype(np.float64) * weight)
-        return Tally(tuple(map(_target, self.controls)), np.concatenate(applicable), np.concatenate(violated))
+        return EvidenceTally(tuple(map(_target, self.controls)), np.concatenate(applicable), np.concatenate(violated))
 
     def broken_at(self, readings: WindowedReadings, system: System, frame: int) -> list[Broken]:
         """Return the controls that do not explain a switch in a frame, in words.
@@ -105,5 +103,5 @@ class ControlChecks:
         return ControlChecks(Controls.from_dict(record), str(record["timezone"]))
 
 
-def _target(control: Control) -> Target:
-    return Target("control", control.sentence(), control.actuator_feature.place)
+def _target(control: Control) -> EvidenceTarget:
+    return EvidenceTarget("control", control.sentence(), control.actuator_feature.place)

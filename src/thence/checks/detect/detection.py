@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from thence.checks.detect.calibration import Calibration
-from thence.checks.detect.evidence import Broken, Tally, Target
+from thence.checks.detect.evidence import Broken, EvidenceTally, EvidenceTarget
 from thence.checks.detect.memory import find_drifted
 from thence.checks.detect.paths import spread
 from thence.checks.detect.range_checks import RangeChecks
@@ -24,8 +24,6 @@ from thence.data.readings.windows import WindowedReadings
 from thence.errors import InputError, attempt
 from thence.language.english import format_number, format_unit
 
-__all__ = ["Alarm", "Detection", "Drift", "Explanation"]
-
 Floats = npt.NDArray[np.float64]
 _HOPS = 2
 _REASONS = 5
@@ -33,7 +31,7 @@ _LOCATED = 10
 _MOST_SCORES = 2000
 
 
-class Checks(Protocol):
+class Breakable(Protocol):
     """Statements that can be violated: rules, laws or ranges."""
 
     def broken_at(self, readings: WindowedReadings, system: System, frame: int) -> list[Broken]:
@@ -185,9 +183,9 @@ class Detection:
 
     readings: WindowedReadings
     system: System
-    tally: Tally
+    tally: EvidenceTally
     calibration: Calibration
-    checks: tuple[Checks, ...]
+    checks: tuple[Breakable, ...]
     retire_after: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -314,7 +312,7 @@ class Detection:
         others = len(reasons) - len(shown)
         return Explanation(self._time(frame), score, score > 1, places, shown, others, tuple(failures))
 
-    def _broken_at(self, checks: Checks, frame: int, failures: list[str]) -> list[Broken]:
+    def _broken_at(self, checks: Breakable, frame: int, failures: list[str]) -> list[Broken]:
         """The violated statements of one family; none if they cannot be told, which is then one of the failures."""
         name = f"{type(checks).__name__.removesuffix('Checks').lower()}s"
 
@@ -461,7 +459,7 @@ class Detection:
 
 def _spread_over_targets(reasons: Sequence[Broken]) -> tuple[Broken, ...]:
     """The first reasons, at most two about the same target."""
-    seen: dict[Target, int] = {}
+    seen: dict[EvidenceTarget, int] = {}
     out = []
     for reason in reasons:
         seen[reason.target] = seen.get(reason.target, 0) + 1

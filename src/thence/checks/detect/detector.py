@@ -19,7 +19,7 @@ from thence._base.settings.numbers import require_integer
 from thence.checks.detect.calibration import Calibration, calibrate
 from thence.checks.detect.control_checks import ControlChecks
 from thence.checks.detect.detection import Detection, Explanation, frame_hours
-from thence.checks.detect.evidence import Tally, join_tallies, take_frames
+from thence.checks.detect.evidence import EvidenceTally, join_tallies, take_frames
 from thence.checks.detect.law_checks import LawChecks
 from thence.checks.detect.range_checks import RangeChecks
 from thence.checks.detect.rule_checks import RuleChecks
@@ -42,8 +42,6 @@ from thence.statements.laws.law import Laws
 from thence.statements.rules.ruleset import RuleSet
 from thence.statements.statement import Statement
 from thence.tables.later import read_alike
-
-__all__ = ["Detector"]
 
 _Found = TypeVar("_Found", bound=Statement)
 _FORMAT = 1
@@ -489,7 +487,7 @@ def _no_rules(config: Config) -> RuleChecks:
     return RuleChecks(RuleSet.empty(), Discretizer(), config)
 
 
-def _tally(checks: Checks, readings: WindowedReadings, system: System) -> Tally:
+def _tally(checks: Checks, readings: WindowedReadings, system: System) -> EvidenceTally:
     return join_tallies([one.tally(readings, system) for one in checks], len(readings))
 
 

@@ -16,21 +16,10 @@ from thence.data.readings.windows import WindowedReadings
 from thence.language.english import format_number, format_unit
 from thence.statements.statement import Kind
 
-__all__ = [
-    "Broken",
-    "Reading",
-    "Tally",
-    "Target",
-    "join_tallies",
-    "readings_at",
-    "take_frames",
-    "tell_change",
-]
-
 Floats = npt.NDArray[np.float64]
 
 
-class Target(NamedTuple):
+class EvidenceTarget(NamedTuple):
     """What statements are about.
 
     Args:
@@ -45,7 +34,7 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class EvidenceTally:
     """How much of the statements about each target applies and is violated, frame by frame.
 
     Args:
@@ -54,7 +43,7 @@ class Tally:
         violated: Targets × frames: the weights of those that are violated.
     """
 
-    targets: tuple[Target, ...]
+    targets: tuple[EvidenceTarget, ...]
     applicable: Floats
     violated: Floats
 
@@ -66,7 +55,7 @@ class Tally:
         return out
 
 
-def join_tallies(tallies: Sequence[Tally], n_frames: int) -> Tally:
+def join_tallies(tallies: Sequence[EvidenceTally], n_frames: int) -> EvidenceTally:
     """Return several tallies as one.
 
     Args:
@@ -74,7 +63,7 @@ def join_tallies(tallies: Sequence[Tally], n_frames: int) -> Tally:
         n_frames: Number of frames.
     """
     empty = np.zeros((0, n_frames))
-    return Tally(
+    return EvidenceTally(
         tuple(target for tally in tallies for target in tally.targets),
         np.concatenate([empty, *(tally.applicable for tally in tallies)]),
         np.concatenate([empty, *(tally.violated for tally in tallies)]),
@@ -119,7 +108,7 @@ class Broken:
     rows: int
     violated: int
     path: tuple[str, ...]
-    target: Target
+    target: EvidenceTarget
 
     @property
     def normal_rate(self) -> float:

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, tell_change
+from thence.checks.detect.evidence import Broken, EvidenceTally, EvidenceTarget, readings_at, tell_change
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.statements.laws.counting import carriers_of, check_rows, known_places
 from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Law, Laws, PlaceCounts
 from thence.statements.laws.places import Places
-
-__all__ = ["LawChecks"]
 
 
 @dataclass(frozen=True)
@@ -69,14 +67,14 @@ class LawChecks:
             if found is not None and len(found[0]):
                 yield number, *found
 
-    def tally(self, readings: WindowedReadings, system: System) -> Tally:
+    def tally(self, readings: WindowedReadings, system: System) -> EvidenceTally:
         """Return the evidence of all frames, by law and place.
 
         Args:
             readings: The readings.
             system: The system that they belong to.
         """
-        targets: list[Target] = []
+        targets: list[EvidenceTarget] = []
         applicable, violated = [np.zeros((0, len(readings)))], [np.zeros((0, len(readings)))]
         for number, places, factors in self._at_places(readings, system):
             weights = np.array([self._weight(self.laws[number], id) for id in places.ids])
@@ -85,10 +83,10 @@ class LawChecks:
                 _, applies, holds = check_rows(self.laws[number], places, frames, factors)
                 own[:, frames] = applies.T * weights[:, None]
                 broken[:, frames] = (applies & ~holds).T * weights[:, None]
-            targets += [Target("law", f"{number} at {id}", id) for id in places.ids]
+            targets += [EvidenceTarget("law", f"{number} at {id}", id) for id in places.ids]
             applicable.append(own)
             violated.append(broken)
-        return Tally(tuple(targets), np.concatenate(applicable), np.concatenate(violated))
+        return EvidenceTally(tuple(targets), np.concatenate(applicable), np.concatenate(violated))
 
     @staticmethod
     def _weight(law: Law, place: str) -> float:
@@ -125,7 +123,7 @@ class LawChecks:
                         counts.rows,
                         counts.rows - counts.held,
                         (place.ids[0],),
-                        Target("law", f"{number} at {place.ids[0]}", place.ids[0]),
+                        EvidenceTarget("law", f"{number} at {place.ids[0]}", place.ids[0]),
                     )
                 )
         return out

@@ -10,8 +10,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["alarm_level", "count_episodes", "find_drifted", "single_level", "smooth"]
-
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 
-__all__ = ["hops_from", "path_between", "spread"]
-
 
 def hops_from(graph: KnowledgeGraph, node: str, *, most: int) -> dict[str, int]:
     """Return the nodes within some edges of a node, and how many edges away they are.

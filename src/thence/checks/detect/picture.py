@@ -10,8 +10,6 @@ import polars as pl
 from thence.checks.detect.detection import Alarm, Detection
 from thence.errors import ConfigError, require
 
-__all__ = ["draw_alarms", "require_picture", "save_picture"]
-
 _SUFFIXES = (".svg", ".png", ".html", ".json")
 _POINTS = 4_000
 _SCORE, _LABEL, _ALARM = "#1f6f8b", "#f2c14e", "#c0392b"

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, tell_change
+from thence.checks.detect.evidence import Broken, EvidenceTally, EvidenceTarget, readings_at, tell_change
 from thence.checks.detect.paths import path_between
 from thence.checks.detect.ranges import fit_ranges
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Feature
 from thence.statements.ranges import Ranges, check_ranges
-
-__all__ = ["RangeChecks"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,9 @@ class RangeChecks:
         one = self.ranges[number]
         return -math.log((one.violated + 0.5) / (one.rows + 1))
 
-    def tally(self, readings: WindowedReadings, system: System, *, ignored: Mapping[str, int] | None = None) -> Tally:
+    def tally(
+        self, readings: WindowedReadings, system: System, *, ignored: Mapping[str, int] | None = None
+    ) -> EvidenceTally:
         """Return the evidence of all frames, by sensor.
 
         Args:
@@ -94,8 +94,8 @@ class RangeChecks:
                     applies[since:] = broken[since:] = False
                 applicable[at[one.sensor]] += self.weight(number) * applies
                 violated[at[one.sensor]] += self.weight(number) * broken
-        targets = tuple(Target("range", id, _node_of(id, system)) for id in sensors)
-        return Tally(targets, applicable, violated)
+        targets = tuple(EvidenceTarget("range", id, _node_of(id, system)) for id in sensors)
+        return EvidenceTally(targets, applicable, violated)
 
     def broken_at(self, readings: WindowedReadings, system: System, frame: int) -> list[Broken]:
         """Return the ranges that are violated in a frame, in words.
@@ -129,7 +129,7 @@ class RangeChecks:
                     one.rows,
                     one.violated,
                     path_between(system.graph, _node_of(one.given, system), node),
-                    Target("range", one.sensor, node),
+                    EvidenceTarget("range", one.sensor, node),
                 )
             )
         return out

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from thence.statements.ranges import Ranges
 
-__all__ = ["fit_ranges"]
-
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence._base.progress import Progress
-from thence.checks.detect.evidence import Broken, Tally, Target, readings_at, take_frames, tell_change
+from thence.checks.detect.evidence import Broken, EvidenceTally, EvidenceTarget, readings_at, take_frames, tell_change
 from thence.checks.detect.paths import path_between
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
@@ -30,8 +30,6 @@ from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block
 from thence.tables.discretization import Binning, Discretizer
 from thence.tables.transactions import TransactionTable
-
-__all__ = ["RuleChecks"]
 
 _TRIED = 20_000  # rules that are counted on held-out time
 _LEAST_ROWS = 20
@@ -119,7 +117,7 @@ class RuleChecks:
         rows = np.asarray(self.rules.counts.n_antecedent)
         return _weights(rows, rows - np.asarray(self.rules.counts.n_both))
 
-    def tally(self, readings: WindowedReadings, system: System) -> Tally:
+    def tally(self, readings: WindowedReadings, system: System) -> EvidenceTally:
         """Return the evidence of all frames, by what the rules conclude about.
 
         Args:
@@ -128,17 +126,17 @@ class RuleChecks:
         """
         empty = np.zeros((0, len(readings)))
         if not len(self.rules):
-            return Tally((), empty, empty)
+            return EvidenceTally((), empty, empty)
         table = self._table(readings, system)
         rules, weights = self._countable(table)
-        number_of: dict[Target, int] = {}
+        number_of: dict[EvidenceTarget, int] = {}
         parts: list[tuple[npt.NDArray[Any], npt.NDArray[Any], list[int]]] = []
         for part in encode_blocks(rules, table):
             assert part.block is not None
             concluded = [rules.items[item].feature for item in rules.consequents[part.rules].tolist()]
             features = list(dict.fromkeys(concluded))
             targets = [_targets(feature, part.block, system) for feature in features]
-            local: dict[Target, int] = {}
+            local: dict[EvidenceTarget, int] = {}
             matrix = np.array([[local.setdefault(one, len(local)) for one in row] for row in targets], np.int32)
             applicable, violated = violations_per_frame(
                 part.bank,
@@ -155,7 +153,7 @@ class RuleChecks:
         for applicable, violated, rows in parts:
             total[rows] += applicable
             broken[rows] += violated
-        return Tally(tuple(number_of), total, broken)
+        return EvidenceTally(tuple(number_of), total, broken)
 
     def _countable(self, table: TransactionTable) -> tuple[RuleSet, npt.NDArray[np.float64]]:
         known = np.flatnonzero(find_countable(self.rules, table)[0])
@@ -279,15 +277,15 @@ def _node_of(sensor: str, system: System) -> str:
     return "" if system.binding is None else str(system.binding.get(sensor, ""))
 
 
-def _targets(feature: Feature, block: Block, system: System) -> list[Target]:
+def _targets(feature: Feature, block: Block, system: System) -> list[EvidenceTarget]:
     """What a feature is about in each embedding."""
     if block.pattern is None or feature.role is not Role.VARIABLE:
         node = _node_of(feature.subject, system) or feature.place
-        return [Target("rule", str(feature.subject or feature), node)] * block.n_embeddings
+        return [EvidenceTarget("rule", str(feature.subject or feature), node)] * block.n_embeddings
     at = _position(feature.subject, block)
     names = [names[at] for names in block.embeddings]
     label = f"{feature.label} of " if feature.label and at < len(block.pattern.nodes) else ""
-    return [Target("rule", f"{label}{name}", _node_of(name, system) or name) for name in names]
+    return [EvidenceTarget("rule", f"{label}{name}", _node_of(name, system) or name) for name in names]
 
 
 def _position(variable: str, block: Block) -> int:

@@ -20,8 +20,6 @@ from thence.checks.estimators.scikit_learn import (
 from thence.errors import ConfigError
 from thence.statements.rules.prediction import laplace_accuracy
 
-__all__ = ["RuleClassifier"]
-
 FloatArray = npt.NDArray[np.float64]
 
 COVERS = {"best": 1, "weighted": 4}

@@ -19,8 +19,6 @@ from thence.errors import ConfigError
 from thence.language.short_text import short_items
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["RuleFeatures"]
-
 
 class RuleFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn rows into 0/1 features, one per rule: whether the rule applies; follows the conventions of scikit-learn.

@@ -24,8 +24,6 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_labels", "check_rows", "class_values", "free_name", "labelled_table"]
-
 
 def check_rows(estimator: Any, rows: Any, *, fitting: bool) -> pl.DataFrame:
     """Check rows as scikit-learn does, and return them as a frame with the names of the fitted columns.

@@ -16,9 +16,6 @@ from thence.statements.rules.ruleset import RuleSet
 from thence.tables.matching import column_of
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["ClassRules", "search_rules", "select_covering"]
-
-
 BoolArray = npt.NDArray[np.bool_]
 
 

@@ -9,24 +9,16 @@ from typing import Any
 
 from thence.errors import MissingExtraError, require
 
-__all__ = [
-    "BaseEstimator",
-    "ClassifierMixin",
-    "LogisticRegression",
-    "NotFittedError",
-    "TransformerMixin",
-    "check_classification_targets",
-    "check_is_fitted",
-    "column_or_1d",
-    "validate_data",
-]
-
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-    from sklearn.exceptions import NotFittedError
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+    from sklearn.base import BaseEstimator as BaseEstimator
+    from sklearn.base import ClassifierMixin as ClassifierMixin
+    from sklearn.base import TransformerMixin as TransformerMixin
+    from sklearn.exceptions import NotFittedError as NotFittedError
+    from sklearn.linear_model import LogisticRegression as LogisticRegression
+    from sklearn.utils.multiclass import check_classification_targets as check_classification_targets
+    from sklearn.utils.validation import check_is_fitted as check_is_fitted
+    from sklearn.utils.validation import column_or_1d as column_or_1d
+    from sklearn.utils.validation import validate_data as validate_data
 except ImportError:
 
     class _Missing:

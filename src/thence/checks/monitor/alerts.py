@@ -19,8 +19,6 @@ from thence.data.readings.durations import format_duration
 from thence.errors import attempt
 from thence.statements.statement import Statement
 
-__all__ = ["Alert", "Watched", "format_time", "tell_change", "tell_violation"]
-
 _NAMED = 5  # places that a message names
 
 

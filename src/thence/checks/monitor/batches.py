@@ -16,8 +16,6 @@ from thence.data.readers.table import MISSING_WORDS, NUMBER
 from thence.data.readings.sensors import Sensor
 from thence.language.states import state_key
 
-__all__ = ["EARLIEST", "LATEST", "MOST_STATES", "Batch", "Roster", "is_missing"]
-
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]

@@ -25,8 +25,6 @@ from thence.data.readings.durations import format_duration, parse_duration
 from thence.data.readings.sensors import SensorData
 from thence.errors import ConfigError, attempt
 
-__all__ = ["Alarmed", "DetectorWatch"]
-
 HOUR = 3_600_000_000
 _MEMORIES, _RETIREMENTS = 10, 1.5  # how many of them the windows that are kept cover
 _SHOWN = 3

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from thence.checks.detect.detector import Detector
     from thence.checks.monitor.detector_watch import DetectorWatch
 
-__all__ = ["Monitor", "MonitorSettings"]
-
 HOUR = 3_600_000_000
 _CHUNK = 1_024
 _NAMED = 5

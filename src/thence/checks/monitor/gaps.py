@@ -17,8 +17,6 @@ from numba import njit
 
 from thence.checks.monitor.batches import Batch
 
-__all__ = ["Gaps", "NewGaps"]
-
 _NEVER = -(2**62)
 _NEAR = 0.25  # how far a step may be from the usual one, as a share of it
 _REGULAR, _MOST_VOTES = 8, 12  # votes for a step from which on it is usual, and the most that are counted

@@ -20,8 +20,6 @@ from thence.statements.counting.assurance import share_interval
 from thence.statements.rules.ruleset import RuleSet
 from thence.statements.statement import Statement
 
-__all__ = ["DRIFTED", "HOLDS", "MISSING", "RECENT", "SILENT", "STATUS", "UNKNOWN", "Change", "Health", "bound_of"]
-
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 

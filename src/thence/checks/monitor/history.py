@@ -20,8 +20,6 @@ from thence.data.readings.derived import DURATION_EDGES, RESTING, Derived, State
 from thence.data.readings.durations import parse_duration
 from thence.language.time_names import TimeForm, TimeName
 
-__all__ = ["Complete", "History"]
-
 FILLER = -(2**62)
 """The number of a window that stands for time in which no sensor reads."""
 

@@ -17,8 +17,6 @@ from typing import Any
 from thence.checks.monitor.batches import EARLIEST, LATEST, Roster, is_missing
 from thence.errors import ConfigError
 
-__all__ = ["REASONS", "MessageFormat", "parse_time", "read_message"]
-
 REASONS = (
     "too_large",
     "not_json",

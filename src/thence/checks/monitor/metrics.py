@@ -10,8 +10,6 @@ from thence.checks.monitor.engine import Monitor
 from thence.checks.monitor.health import STATUS
 from thence.errors import ConfigError
 
-__all__ = ["MetricsServer", "collect_metrics", "format_metrics"]
-
 _MOST_RULES = 1_000
 Metric = tuple[str, str, list[tuple[Mapping[str, str], float]]]
 """What it is, its type, and its values by labels."""

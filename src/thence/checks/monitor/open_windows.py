@@ -21,8 +21,6 @@ from thence.checks.monitor.batches import Batch, Codes, Floats, Ints
 from thence.checks.monitor.gaps import Gaps
 from thence.data.readings.windows import AGGREGATES
 
-__all__ = ["FOUND", "Closed", "OpenWindows"]
-
 FOUND = ("accepted", "late", "out_of_order", "repeated", "conflicting", "overflow")
 """What is counted: readings taken, after their window was closed, after a later one of the same sensor (and taken),
 the same again, another value at the same time (the last one is kept), and more than can be kept."""

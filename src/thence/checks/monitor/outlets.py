@@ -24,11 +24,6 @@ from thence.checks.monitor.alerts import Alert
 from thence.checks.monitor.sources.mqtt import Broker
 from thence.errors import ConfigError, RunError
 
-__all__ = [
-    *("OUTLETS", "AlertFile", "NetworkOutlet", "Outlet", "StandardOutput"),
-    *("open_outlet", "open_webhook", "publish_to"),
-]
-
 OUTLETS: Registry[Any] = Registry(
     "scheme of a URL for alerts",
     dict.fromkeys(("http", "https"), "thence.checks.monitor.outlets:open_webhook"),

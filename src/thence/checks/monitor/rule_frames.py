@@ -33,8 +33,6 @@ from thence.tables.discretization import Binning, Discretizer
 from thence.tables.enrich import build
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["Counted", "EncodedFrames", "RuleFrames", "place_names"]
-
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
 

@@ -18,8 +18,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BETS", "bet", "evidence", "threshold"]
-
 Floats = npt.NDArray[np.float64]
 
 BETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7)

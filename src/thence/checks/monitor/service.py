@@ -25,8 +25,6 @@ from thence.checks.monitor.sources.base import Delivery, Source
 from thence.checks.monitor.store import Store, pack_record, unpack_record
 from thence.errors import ConfigError, attempt
 
-__all__ = ["Service", "write_health"]
-
 _BETWEEN_GAPS = 60.0  # seconds between two lines about readings that did not come
 
 

@@ -29,8 +29,6 @@ from thence.statements.rules.ruleset import RuleSet
 from thence.statements.statement import Kind, Statement
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["MonitorParts", "set_up"]
-
 
 @dataclass(frozen=True, eq=False)
 class MonitorParts:

@@ -27,8 +27,6 @@ from thence.errors import ThenceError
 from thence.runs.preparation import Prepared
 from thence.statements.statement import HOLDS, MISSING, NOT_APPLICABLE, VIOLATED, States
 
-__all__ = ["Checked", "RecentWindows", "StatementWatch"]
-
 _BEFORE = 200  # windows before a span, on which the usual step of a reading is known
 
 

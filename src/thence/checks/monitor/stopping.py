@@ -8,8 +8,6 @@ from queue import Empty, SimpleQueue
 from threading import Event
 from time import monotonic
 
-__all__ = ["StopRequest"]
-
 _LONGEST_SLEEP = 0.2
 
 

@@ -27,8 +27,6 @@ from thence.errors import RunError, quote
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Store", "pack_record", "unpack_record"]
-
 _SNAPSHOT = "state.npz"
 _NUMBERS = "numbers"
 _LOCK = "lock"

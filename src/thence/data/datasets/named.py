@@ -14,8 +14,6 @@ from typing import Any
 from thence.data.datasets.published import Published
 from thence.data.graph.system import System
 
-__all__ = ["NamedDataset"]
-
 
 @dataclass(frozen=True)
 class NamedDataset:

@@ -14,8 +14,6 @@ from zipfile import ZipFile
 
 from thence._base.integrity.checksums import file_digest
 
-__all__ = ["Archive", "Published", "Remote", "show_size"]
-
 
 @dataclass(frozen=True)
 class Archive:

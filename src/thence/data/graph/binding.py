@@ -18,8 +18,6 @@ from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.name_rules import DEFAULT_RULES, NameRule, NodeDirectory, NodeMatch, compile_rule
 from thence.errors import BindingError, nearest
 
-__all__ = ["Binding", "bind"]
-
 _MAX_SUGGESTIONS = 25
 
 

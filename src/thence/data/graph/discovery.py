@@ -25,8 +25,6 @@ from thence.errors import BindingError, PatternError, nearest
 from thence.language.english import with_article
 from thence.language.patterns import Link, NodeVariable, Pattern, SensorVariable, StarRole, Step
 
-__all__ = ["Carriers", "SensorsAt", "discover", "find_nearest"]
-
 
 @dataclass(frozen=True)
 class Nearest:

@@ -33,18 +33,6 @@ from thence.errors import GraphError, nearest, require
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = [
-    "EACH_PERIOD",
-    "DatedValue",
-    "Edge",
-    "KnowledgeGraph",
-    "Node",
-    "Value",
-    "Values",
-    "is_date_name",
-    "note_dated_structure",
-]
-
 Direction: TypeAlias = Literal["any", "out", "in"]
 Labels: TypeAlias = str | Iterable[str] | None
 History: TypeAlias = tuple[tuple[datetime, ...], tuple[Values | None, ...]]

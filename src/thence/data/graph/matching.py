@@ -20,17 +20,6 @@ from thence.data.graph.ontology import Ontology
 from thence.errors import PatternError, nearest
 from thence.language.patterns import BINDING, Link, Pattern, Step
 
-__all__ = [
-    "GraphIndex",
-    "Ints",
-    "find_embeddings",
-    "find_role_members",
-    "most_specific_label",
-    "most_specific_relation",
-    "with_ancestors",
-    "with_general_relations",
-]
-
 Ints = npt.NDArray[np.int64]
 
 _USES = frozenset({"FeatureOfInterest", "Platform"})

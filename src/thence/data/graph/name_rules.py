@@ -23,19 +23,6 @@ from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.records import join_values, list_values
 from thence.errors import BindingError, ConfigError, nearest
 
-__all__ = [
-    "DEFAULT_RULES",
-    "WATER_LETTERS",
-    "NameRule",
-    "NodeDirectory",
-    "NodeMatch",
-    "compile_rule",
-    "find_devices",
-    "find_identifiers",
-    "find_series_references",
-    "references_in",
-]
-
 SingleRule: TypeAlias = "str | re.Pattern[str] | Mapping[str, str | Iterable[str]] | Callable[[str], str | None]"
 NameRule: TypeAlias = "SingleRule | list[SingleRule] | tuple[SingleRule, ...]"
 Matcher: TypeAlias = "Callable[[str, NodeDirectory], NodeMatch]"

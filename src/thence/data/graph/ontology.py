@@ -18,8 +18,6 @@ from thence.data.graph.records import Edge, Node
 from thence.errors import ConfigError, GraphError, nearest
 from thence.language.known import KnownRule
 
-__all__ = ["ADMINISTRATIVE", "Breach", "Ontology", "Relation"]
-
 Single = TypeVar("Single", str, bool)
 ADMINISTRATIVE = frozenset(
     {

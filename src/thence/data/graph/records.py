@@ -16,21 +16,6 @@ from typing import Any, TypeAlias
 
 from thence.errors import GraphError
 
-__all__ = [
-    "VALUE_RULE",
-    "DatedValue",
-    "Edge",
-    "Moment",
-    "Node",
-    "Value",
-    "Values",
-    "as_instant",
-    "as_values",
-    "is_value",
-    "join_values",
-    "list_values",
-]
-
 Value: TypeAlias = str | float | int | bool
 Values: TypeAlias = Value | tuple[Value, ...]
 """What a property has: a value, or several different ones in a fixed order."""

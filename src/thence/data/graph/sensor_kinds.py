@@ -23,8 +23,6 @@ from thence.data.readings.cleaning import quote_names
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import InputError
 
-__all__ = ["find_kinds", "plain_name", "with_kinds_of"]
-
 _POINTS = ("_Sensor", "_Setpoint", "_Command", "_Status", "_Alarm", "_Parameter")
 """How the names of Brick's classes of points end."""
 _OBSERVES = ("observes", "observedProperty", "actsOnProperty", "forProperty")

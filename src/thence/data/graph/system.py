@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from thence.data.graph.ontology import Ontology
     from thence.language.patterns import Pattern
 
-__all__ = ["System", "label_frame"]
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class System:

@@ -22,8 +22,6 @@ from thence.data.graph.matching import most_specific_label, with_ancestors
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.sensor_kinds import plain_name
 
-__all__ = ["CONTAINS", "IS_WITHIN", "Units", "find_units"]
-
 CONTAINS = frozenset({
     "isLocationOf", "hasPart", "hasSite", "hasBuilding", "hasStorey", "hasSpace", "hasFloor", "hasRoom", "containsZone",
     "containsElement", "contains", "hosts",

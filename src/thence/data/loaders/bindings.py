@@ -18,8 +18,6 @@ from thence.data.loaders.tables import read_csv_table
 from thence.data.loaders.triples import SUFFIXES
 from thence.errors import BindingError, GraphError, quote
 
-__all__ = ["CSV", "JSON", "REFERENCES", "from_graph"]
-
 
 def read_csv(paths: Sequence[Path], options: LoadOptions) -> Binding:
     """Read a CSV file; ``options.sensor`` and ``options.node`` are the columns."""

@@ -27,8 +27,6 @@ from thence.data.graph.records import (
 )
 from thence.errors import GraphError, nearest, quote
 
-__all__ = ["MISSING_WORDS", "Draft", "as_labels", "is_history", "parse_value"]
-
 Record = TypeVar("Record", Node, Edge)
 MISSING_WORDS = frozenset({"na", "n/a", "nan", "null", "none", "#n/a"})
 """What stands for a missing value among numbers, in lower case."""

@@ -24,8 +24,6 @@ from thence.data.graph.records import Edge, Node, Value
 from thence.data.loaders.loader import Loader, LoadOptions
 from thence.errors import GraphError, nearest, quote, require
 
-__all__ = ["LOADER"]
-
 _SECTIONS = (
     *("TITLE", "JUNCTIONS", "RESERVOIRS", "TANKS", "PIPES", "PUMPS", "VALVES", "EMITTERS", "CURVES", "PATTERNS"),
     *("ENERGY", "STATUS", "CONTROLS", "RULES", "DEMANDS", "QUALITY", "REACTIONS", "SOURCES", "MIXING", "TIMES"),

@@ -23,8 +23,6 @@ from thence.data.loaders.loader import Loader, LoadOptions
 from thence.data.loaders.propertyjson import LABEL_KEYS, split_labels
 from thence.errors import GraphError, quote, reported_as
 
-__all__ = ["LOADER"]
-
 _CAPTIONS = ("NodeLabel", "EdgeLabel")
 _NUMBERS = {"int": "integer", "long": "integer", "float": "number", "double": "number"}
 _KINDS = {**_NUMBERS, "boolean": "boolean"}

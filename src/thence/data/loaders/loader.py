@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from thence.data.graph.binding import Binding
     from thence.data.graph.knowledge_graph import KnowledgeGraph
 
-__all__ = [
-    "GraphServer",
-    "LoadOptions",
-    "Loader",
-    "choose_formats",
-    "collector_paused",
-    "find_graph_server",
-    "iterate_loaders",
-    "only_path",
-]
-
 Loaded = TypeVar("Loaded")
 
 

@@ -41,8 +41,6 @@ from thence.data.loaders.triples import (
 from thence.errors import ConfigError, GraphError
 from thence.language.known import KnownRule
 
-__all__ = ["LOADER"]
-
 _BUILT_IN = (RDF, RDFS, OWL, XSD, SHACL)
 _INCLUDES = ("http://schema.org/", "https://schema.org/")
 _REPLACED_BY = ("https://brickschema.org/schema/Brick#isReplacedBy", "http://purl.org/dc/terms/isReplacedBy")

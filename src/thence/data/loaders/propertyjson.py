@@ -26,8 +26,6 @@ from thence.data.loaders.draft import Draft, as_labels
 from thence.data.loaders.loader import Loader, LoadOptions
 from thence.errors import GraphError
 
-__all__ = ["LABEL_KEYS", "LOADER", "NETWORKX", "SCHEMA", "split_labels"]
-
 LABEL_KEYS = ("labels", "label", "type")
 _NODE_KEYS = {"id", "labels", "label", "properties"}
 _EDGE_KEYS = {"id", "source", "target", "labels", "label", "properties"}

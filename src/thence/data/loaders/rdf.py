@@ -47,8 +47,6 @@ from thence.errors import GraphError, quote
 if TYPE_CHECKING:
     import pyoxigraph as ox
 
-__all__ = ["LOADER", "read"]
-
 VALUE_PREDICATES = frozenset(
     {
         *("value", "numericValue", "hasValue", "hasSimpleResult", "simpleValue", "evaluation"),

@@ -31,8 +31,6 @@ from thence.data.loaders.loader import Loader, LoadOptions
 from thence.data.readings.frames import detect_decimal_sign, may_be_thousands
 from thence.errors import GraphError, nearest, quote
 
-__all__ = ["LOADER", "read_csv_table"]
-
 _TYPE = re.compile(r":\s*((?:number|text|truth)(?:\[\])?)\Z")
 _LIST = "[]"
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
@@ -140,11 +138,13 @@ def _add_records(draft: Draft, table: CsvTable, *, keys: tuple[str, ...]) -> Non
     names = [name for name, _, _ in heads]
     labels_at = next((names.index(name) for name in ("labels", "label") if name in names), None)
     key_at = {key: names.index(key) for key in keys if key in names}
-    unconverted: list[_Column] = []
+    unconverted: list[_PropertyCells] = []
     for position, (name, unit, kind) in enumerate(heads):
         if position == labels_at or name in keys:
             continue
-        unconverted.append(_Column(name, name, unit, kind, [(line, row[position].strip()) for line, row in table.rows]))
+        unconverted.append(
+            _PropertyCells(name, name, unit, kind, [(line, row[position].strip()) for line, row in table.rows])
+        )
         if unit:
             draft.property_units[name] = unit
     decimal = _find_decimal_sign(draft, table, unconverted)
@@ -171,7 +171,7 @@ def _add_values(draft: Draft, table: CsvTable) -> None:
     for line, row in table.rows:
         rows_of.setdefault(row[at["property"]].strip(), []).append((line, row))
     columns = [
-        _Column(name, "value", unit, kind, [(line, row[at["value"]].strip()) for line, row in rows])
+        _PropertyCells(name, "value", unit, kind, [(line, row[at["value"]].strip()) for line, row in rows])
         for name, rows in rows_of.items()
     ]
     decimal = _find_decimal_sign(draft, table, columns)
@@ -197,7 +197,7 @@ def _parse_head(column: str) -> tuple[str, str | None, str | None]:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _PropertyCells:
     """The stripped cells of one property, with their lines; ``head`` is the column whose head would give a type."""
 
     name: str
@@ -220,7 +220,7 @@ class _Column:
         return signed if signed and all(_parse_number(cell.replace(sign, ".")) is not None for cell in filled) else []
 
 
-def _find_decimal_sign(draft: Draft, table: CsvTable, columns: list[_Column]) -> str:
+def _find_decimal_sign(draft: Draft, table: CsvTable, columns: list[_PropertyCells]) -> str:
     """The decimal sign of a table. Beside decimal points, commas are not decimal: ``1,2`` may list two zones."""
     found = detect_decimal_sign(
         table.separator, lambda sign: (cell for column in columns for cell in column.with_sign(sign))
@@ -234,7 +234,7 @@ def _find_decimal_sign(draft: Draft, table: CsvTable, columns: list[_Column]) ->
     return found.sign
 
 
-def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> list[Values | None]:
+def _convert(draft: Draft, table: CsvTable, column: _PropertyCells, decimal: str) -> list[Values | None]:
     """The values of one column, all converted to the same type; empty cells are missing values."""
     converters: dict[str, Callable[[str], Value | None]] = {
         "number": _parse_number,
@@ -273,7 +273,7 @@ def _convert(draft: Draft, table: CsvTable, column: _Column, decimal: str) -> li
 
 
 def _convert_lists(
-    draft: Draft, table: CsvTable, column: _Column, converter: Callable[[str], Value | None]
+    draft: Draft, table: CsvTable, column: _PropertyCells, converter: Callable[[str], Value | None]
 ) -> list[Values | None]:
     """The values of a column whose cells hold several; words for missing values count as such among numbers."""
     out: list[Values | None] = []
@@ -290,7 +290,7 @@ def _convert_lists(
     return out
 
 
-def _look_like_numbers(column: _Column, separator: str) -> bool:
+def _look_like_numbers(column: _PropertyCells, separator: str) -> bool:
     """Whether strings would be numbers without their commas, in a column with a unit or with points and commas."""
     filled = column.filled
     if column.unit and all(_DIGITS_WITH_SIGNS.fullmatch(cell) for cell in filled):
@@ -299,7 +299,7 @@ def _look_like_numbers(column: _Column, separator: str) -> bool:
     return mixed and all(_parse_number(cell.replace(",", ".")) is not None for cell in filled)
 
 
-def _report_commas(draft: Draft, table: CsvTable, column: _Column) -> None:
+def _report_commas(draft: Draft, table: CsvTable, column: _PropertyCells) -> None:
     """Report cells that would be numbers without their commas: as text, they could not be used in ranges."""
     draft.problems += [
         f"{table.place(line)}: '{column.name}' is '{cell}': use a decimal point, or give a type: '{column.head}:text'"
@@ -308,7 +308,7 @@ def _report_commas(draft: Draft, table: CsvTable, column: _Column) -> None:
     ]
 
 
-def _report_thousands(draft: Draft, table: CsvTable, column: _Column, cell: str) -> None:
+def _report_thousands(draft: Draft, table: CsvTable, column: _PropertyCells, cell: str) -> None:
     """Report that 12,500 may be 12.5 or 12500, and that no other cell of the column decides it."""
     line = next(line for line, text in column.cells if text == cell)
     draft.problems.append(

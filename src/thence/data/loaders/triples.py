@@ -20,23 +20,6 @@ from thence.errors import GraphError, reported_as
 if TYPE_CHECKING:
     import pyoxigraph as ox
 
-__all__ = [
-    "OWL",
-    "RDF",
-    "RDFS",
-    "SHACL",
-    "SUFFIXES",
-    "SYNTAXES",
-    "XSD",
-    "Object",
-    "Subject",
-    "Triples",
-    "list_files",
-    "local_name",
-    "namespace",
-    "parse_files",
-]
-
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 OWL = "http://www.w3.org/2002/07/owl#"

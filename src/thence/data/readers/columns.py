@@ -23,8 +23,6 @@ from thence.data.readings.frames import collect, is_text, spell_states, spell_te
 from thence.data.readings.scanning import distinct_names
 from thence.errors import ConfigError, InputError, quote
 
-__all__ = ["TypedTable", "check_template", "type_table"]
-
 FIELDS = ("column", "file", "sheet", "kind")
 
 SAMPLE_ROWS = 10_000

@@ -16,21 +16,6 @@ import polars as pl
 
 from thence.errors import InputError, quote
 
-__all__ = [
-    "ISO",
-    "NAMED",
-    "NUMBERED",
-    "ORDERS",
-    "AmbiguousDatesError",
-    "date_formats",
-    "first_letters",
-    "looks_like_date",
-    "plain_clock",
-    "plain_date",
-    "plain_iso",
-    "settle_order",
-]
-
 ORDERS: Final = {"day-first": "%d/%m/{}", "month-first": "%m/%d/{}", "year-first": "%y/%m/%d"}
 """Orders of the numbers of a date, and their formats with a place for the year."""
 

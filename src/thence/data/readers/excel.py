@@ -21,8 +21,6 @@ from thence.data.readings.cleaning import quote_names
 from thence.data.readings.findings import Finding
 from thence.errors import InputError, nearest, quote, reported_as, require
 
-__all__ = ["check_sheet_sizes", "read_excel"]
-
 MOST_CELLS = 50_000_000
 """Cells of a sheet, empty ones in between included, that are read."""
 

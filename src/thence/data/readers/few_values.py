@@ -23,8 +23,6 @@ from thence.data.readings.cleaning import quote_names
 from thence.data.readings.frames import collect, spell_numbers
 from thence.language.states import LARGEST_WHOLE, MOST_STATES, are_enough
 
-__all__ = ["FewValues", "column_batches", "find_few_values", "note_codes", "read_as_states", "states_by_kind"]
-
 SAMPLE_ROWS = 100_000
 MOST_COLUMNS = 256  # of one query: planning takes longer than reading where there are thousands
 

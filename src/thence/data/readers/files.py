@@ -35,8 +35,6 @@ from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readings.cleaning import quote_names
 from thence.errors import ConfigError, InputError, nearest, quote
 
-__all__ = ["READERS", "database_reader", "find_paths", "note_skipped", "read_tables", "table_from_frame"]
-
 READERS: Registry[Any] = Registry(
     "reader",
     {

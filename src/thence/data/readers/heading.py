@@ -17,8 +17,6 @@ from thence.data.readers.dates import looks_like_date
 from thence.data.readers.roles import is_time_name, looks_like_time
 from thence.data.readers.table import MISSING_WORDS
 
-__all__ = ["Heading", "find_heading", "find_units", "unit_of_name"]
-
 BRACKETS = re.compile(r"\[(.*)\]|\((.*)\)|<(.*)>")
 AT_END = re.compile(r"(?<=\S)\s*(?:\[([^\[\]]*)\]|\(([^()]*)\))$")
 LONGEST_UNIT = 16

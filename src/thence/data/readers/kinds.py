@@ -14,8 +14,6 @@ from thence.data.readings.cleaning import quote_names
 from thence.data.readings.sensors import Sensor, parse_kind
 from thence.errors import ConfigError, InputError, nearest, quote
 
-__all__ = ["KindPattern", "Kinds", "UncheckedUnits", "require_units", "resolve_kinds"]
-
 Kinds = Mapping[str, str | tuple[str, str]]
 KindPattern = str | Mapping[str, str | tuple[str, str]]
 

@@ -22,18 +22,6 @@ import numpy.typing as npt
 
 from thence.errors import ConfigError, InputError, quote
 
-__all__ = [
-    "check_encoding",
-    "count_fields",
-    "first_lines",
-    "iter_records",
-    "plain_ends",
-    "read_utf8",
-    "rewrite",
-    "split_fields",
-    "write_fields",
-]
-
 
 def read_utf8(path: Path, encoding: str | None = None) -> tuple[bytes, tuple[str, ...]]:
     """Read a text file, decompressing ``.gz``.

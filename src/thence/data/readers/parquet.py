@@ -19,8 +19,6 @@ from polars.io.plugins import register_io_source
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.errors import InputError, quote, reported_as
 
-__all__ = ["read_parquet"]
-
 BATCH_ROWS = 100_000
 UNREADABLE = "not a readable Parquet file"
 # Offsets as "+05:30" and "Z", and names of zones as "Asia/Kolkata", in the bytes of a schema.

@@ -20,17 +20,6 @@ from thence.data.readings.cleaning import quote_names, require_columns, require_
 from thence.data.readings.frames import collect, is_text
 from thence.errors import InputError, nearest, quote
 
-__all__ = [
-    "SENSOR_NAMES",
-    "NotDataError",
-    "Roles",
-    "find_roles",
-    "is_time_name",
-    "join_clock",
-    "looks_like_time",
-    "plain_name",
-]
-
 TIME_NAMES = (
     "timestamp",
     "datetime",

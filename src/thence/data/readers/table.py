@@ -22,8 +22,6 @@ from thence.data.readings.cleaning import MAX_LOSS, ErrorPolicy, OnError
 from thence.data.readings.findings import Finding
 from thence.errors import ConfigError, InputError, nearest, quote
 
-__all__ = ["MISSING_WORDS", "NUMBER", "LayoutOption", "ReadOptions", "SourceTable", "drop_blank_rows", "fill_header"]
-
 
 @dataclass(frozen=True)
 class DatabaseOptions:

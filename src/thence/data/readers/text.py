@@ -35,8 +35,6 @@ from thence.data.readings.findings import Finding
 from thence.data.readings.frames import detect_decimal_sign
 from thence.errors import ConfigError, InputError, quote, reported_as
 
-__all__ = ["check_signs", "read_text"]
-
 LARGE = 512 << 20
 """Bytes of text, after decompression, beyond which a file is not read into memory."""
 BLOCK_BYTES = 32 << 20

@@ -34,8 +34,6 @@ from thence.data.readers.table import ReadOptions
 from thence.data.readings.frames import FIRST_MICROSECOND, LAST_MICROSECOND, collect, date_to_us, datetime_to_us, usable
 from thence.errors import ConfigError, InputError, quote
 
-__all__ = ["TimeReader", "check_format", "choose_time_reader"]
-
 TIME, NAIVE = pl.Datetime("us", "UTC"), pl.Datetime("us")
 # The three ways to write a date for which one format is tried first, and the times of day after it.
 DATE = re.compile(
@@ -261,7 +259,7 @@ def choose_time_reader(
     raw = pl.col(column)
     if options.time_format == "%s":
         options = replace(options, time_format="s")
-    of = _Column(column, where, options)
+    of = _TimeColumn(column, where, options)
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is not None:
             utc = datetime_to_us(raw, dtype.time_unit).dt.convert_time_zone("UTC")
@@ -286,7 +284,7 @@ def choose_time_reader(
 
 
 @dataclass(frozen=True)
-class _Column:
+class _TimeColumn:
     """A time column, for messages, and the options to read it with."""
 
     name: str
@@ -309,7 +307,7 @@ def _localized(plain: pl.Expr, options: ReadOptions) -> pl.Expr:
     return local.dt.convert_time_zone("UTC")
 
 
-def _unix(raw: pl.Expr, sample: pl.Series, of: _Column) -> TimeReader:
+def _unix(raw: pl.Expr, sample: pl.Series, of: _TimeColumn) -> TimeReader:
     unit = of.options.time_format if of.options.time_format in UNIX_UNITS else None
     notes: tuple[str, ...] = ()
     if unit is None:
@@ -390,7 +388,7 @@ def _strptime(text: pl.Expr, time_format: str) -> pl.Expr:
     return text.str.to_datetime(time_format, time_unit="us", strict=False)
 
 
-def _text(raw: pl.Expr, sample: pl.Series, of: _Column, rest: Callable[[], pl.Series] | None) -> TimeReader:
+def _text(raw: pl.Expr, sample: pl.Series, of: _TimeColumn, rest: Callable[[], pl.Series] | None) -> TimeReader:
     given = of.options.time_format
     some = _some(sample)
     if given in UNIX_UNITS or (given is None and some.len() and some.str.contains(UNIX).all()):
@@ -428,7 +426,7 @@ def _some(cells: pl.Series) -> pl.Series:
     return cells.gather(np.sort(chosen))
 
 
-def _reader(raw: pl.Expr, sample: pl.Series, written: Writing, of: _Column, notes: tuple[str, ...]) -> TimeReader:
+def _reader(raw: pl.Expr, sample: pl.Series, written: Writing, of: _TimeColumn, notes: tuple[str, ...]) -> TimeReader:
     """Return the reader of dates with times of day, with or without an offset."""
 
     def utc(cells: pl.Series) -> pl.Series:

@@ -24,31 +24,6 @@ from thence.data.readings.findings import Finding
 from thence.data.readings.frames import datetime_to_us, is_categorical
 from thence.errors import InputError, nearest, quote
 
-__all__ = [
-    "KEEP_LAST",
-    "KEEP_LAST_OR_RENAME",
-    "MAX_LOSS",
-    "ORIGIN",
-    "ErrorPolicy",
-    "OnError",
-    "RowPlace",
-    "conflict_error",
-    "count_late",
-    "drop_rows_without_time",
-    "long_to_wide",
-    "place_of",
-    "quote_names",
-    "reading_masks",
-    "report_silent",
-    "require_columns",
-    "require_ids",
-    "require_plain_name",
-    "require_reading_type",
-    "tidy_long",
-    "tidy_wide",
-    "time_to_utc",
-]
-
 MAX_LOSS = 0.01
 """Share of the rows or readings that a repair may lose by default."""
 FEWEST = 10  # so many may always be lost: a share says nothing about a short table

@@ -27,8 +27,6 @@ from thence.data.readings.sensors import Sensor
 from thence.errors import ConfigError, nearest
 from thence.language.time_names import TimeForm, TimeName
 
-__all__ = ["DERIVED", "Derived", "DerivedValue", "StateCodes", "check_derived", "derive_values", "name_derived"]
-
 DERIVED = ("change", "hour", "weekday", "previous", "lag:30min", "switch", "duration", "next", "within:30min")
 """Values that can be derived from windows; the lengths are examples."""
 PLAIN = frozenset({"change", "hour", "weekday", "switch", "duration"})

@@ -7,8 +7,6 @@ from datetime import timedelta
 
 from thence.errors import ConfigError, quote
 
-__all__ = ["MICROSECOND", "format_duration", "parse_duration"]
-
 MICROSECOND = timedelta(microseconds=1)
 UNITS = {
     "us": 1,

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["DEFERRED", "MEANING", "Finding", "ReadReport"]
-
 MEANING: dict[str, str] = {
     "missing": "empty cells, null or NaN: missing",
     "infinite": "infinite values: set to missing",

@@ -17,24 +17,6 @@ import polars as pl
 from thence.errors import InputError, reported_as
 from thence.language.states import LARGEST_WHOLE
 
-__all__ = [
-    "FIRST_MICROSECOND",
-    "LAST_MICROSECOND",
-    "DecimalSign",
-    "collect",
-    "date_to_us",
-    "datetime_to_us",
-    "detect_decimal_sign",
-    "is_categorical",
-    "is_text",
-    "iter_batches",
-    "may_be_thousands",
-    "spell_numbers",
-    "spell_states",
-    "spell_texts",
-    "usable",
-]
-
 
 def is_text(dtype: pl.DataType) -> bool:
     """Return whether a column of this type holds strings."""

@@ -19,12 +19,11 @@ import polars as pl
 
 from thence.data.readings.cleaning import ORIGIN
 from thence.data.readings.derived import StateCodes
+from thence.data.readings.findings import ReadReport
 from thence.data.readings.scanning import Readings
-from thence.data.readings.sensors import SEPARATOR, TIME, ReadReport, Sensor, SensorData, qualified
+from thence.data.readings.sensors import SEPARATOR, TIME, Sensor, SensorData, qualified
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError
-
-__all__ = ["cut_sites", "pool_readings", "pool_sensors"]
 
 CALENDAR = ("hour", "weekday")
 MOST_NAMED = 3

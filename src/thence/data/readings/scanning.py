@@ -33,22 +33,6 @@ from thence.data.readings.findings import Finding
 from thence.data.readings.frames import collect, iter_batches
 from thence.errors import InputError, nearest
 
-__all__ = [
-    "NameCoder",
-    "Readings",
-    "ScanCounts",
-    "bulk_years",
-    "check_readings",
-    "distinct_names",
-    "find_far",
-    "iter_numbers",
-    "iter_states",
-    "merge_findings",
-    "missing_name_error",
-    "stream_windows",
-    "time_bounds",
-]
-
 NAME_BATCH_ROWS = 1_000_000
 PLAIN_BATCHES = 3
 MOST_NAMES = 1 << 16

@@ -50,8 +50,6 @@ from thence.errors import ConfigError, InputError, nearest, quote, require
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Finding", "ReadReport", "Sensor", "SensorData", "Time", "as_utc"]
-
 Layout = Literal["wide", "long"]
 Time: TypeAlias = str | date | np.datetime64
 TIME = pl.Datetime("us", "UTC")

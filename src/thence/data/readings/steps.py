@@ -23,8 +23,6 @@ from thence.data.readings.frames import collect, iter_batches
 from thence.data.readings.scanning import BATCH_ROWS, Readings, time_bounds
 from thence.data.readings.sensors import SensorData
 
-__all__ = ["OwnStep", "own_step", "typical_step"]
-
 MAX_WINDOWS = 50_000
 """Windows are lengthened until there are at most this many with readings."""
 

@@ -11,24 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = [
-    "CONFLICTING",
-    "COUNT",
-    "DISORDERED",
-    "INFINITE",
-    "LAST",
-    "MISSING",
-    "MODE",
-    "N_COUNTS",
-    "READINGS",
-    "REPEATED",
-    "add_readings",
-    "group_views",
-    "window_medians",
-    "window_series",
-    "window_states",
-]
-
 MEAN, SUM, MIN, MAX, LAST, RANGE, COUNT, MEDIAN, MODE = range(9)
 READINGS, MISSING, INFINITE, DISORDERED, REPEATED, CONFLICTING = range(6)
 N_COUNTS = 6

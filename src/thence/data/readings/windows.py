@@ -20,6 +20,7 @@ from thence._base.display.percent import percent
 from thence._base.memory import Workspace, in_memory
 from thence.data.readings.derived import StateCodes, derive_values, name_derived
 from thence.data.readings.durations import MICROSECOND, format_duration, parse_duration
+from thence.data.readings.findings import ReadReport
 from thence.data.readings.scanning import (
     Readings,
     ScanCounts,
@@ -29,11 +30,9 @@ from thence.data.readings.scanning import (
     stream_windows,
     time_bounds,
 )
-from thence.data.readings.sensors import ReadReport, Sensor, SensorData, Time, as_utc, site_of_id
+from thence.data.readings.sensors import Sensor, SensorData, Time, as_utc, site_of_id
 from thence.data.readings.steps import SHORTER, own_step, typical_step
 from thence.errors import ConfigError, nearest
-
-__all__ = ["AGGREGATES", "WindowedReadings", "parse_duration", "window"]
 
 AGGREGATES = ("mean", "sum", "min", "max", "last", "range", "count", "median")
 """Aggregates of numbers, in the order of their codes in the kernels."""

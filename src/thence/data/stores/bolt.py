@@ -35,16 +35,6 @@ from thence.data.loaders.loader import GraphServer
 from thence.data.stores.urls import credentials_of, mask, scheme_of, without_credentials
 from thence.errors import BindingError, ConfigError, GraphError, require
 
-__all__ = [
-    "BOLT_SCHEMES",
-    "PAGE",
-    "map_ids",
-    "open_bolt",
-    "parse_bolt_url",
-    "plain_properties",
-    "plain_value",
-]
-
 BOLT_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 """The schemes of the driver: ``neo4j`` for clusters, ``+s`` with TLS, ``+ssc`` with a certificate of one's own."""
 

@@ -27,20 +27,6 @@ import pyarrow as pa
 from thence.data.stores.urls import credentials_of, mask, without_credentials
 from thence.errors import ConfigError, InputError, nearest, quote, reason_of, require
 
-__all__ = [
-    "AdbcDatabase",
-    "Column",
-    "ConnectionLostError",
-    "Database",
-    "condition",
-    "identifier",
-    "literal",
-    "open_duckdb",
-    "open_postgresql",
-    "qualified",
-    "split_name",
-]
-
 Family = Literal["zoned", "naive", "date", "float", "integer", "decimal", "text", "boolean", "other"]
 """What a column holds: times with a zone, times without one, dates, numbers of several types, text, and the rest."""
 
@@ -50,7 +36,7 @@ class ConnectionLostError(InputError):
 
 
 @dataclass(frozen=True)
-class Column:
+class DatabaseColumn:
     """A column of a table or query.
 
     Args:
@@ -96,11 +82,11 @@ class Database(ABC):
     def _reader(self, result: Any) -> Any:
         """Return a result as an Arrow reader of batches."""
 
-    def columns(self, relation: str) -> list[Column]:
+    def columns(self, relation: str) -> list[DatabaseColumn]:
         """Return the columns of a table, given as SQL, or of a query in parentheses."""
         with self._run(f"SELECT * FROM {relation} AS thence_source LIMIT 0") as result:
             schema = self._reader(result).schema
-        return [Column(field.name, family_of(field)) for field in schema]
+        return [DatabaseColumn(field.name, family_of(field)) for field in schema]
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Return all rows of a small result."""

@@ -18,8 +18,6 @@ from thence._base.integrity.manifest import write_manifest
 from thence.data.graph.system import System
 from thence.data.readings.sensors import SensorData
 
-__all__ = ["finish_copy", "write_copy"]
-
 SOURCES = "sources.json"
 """The file that says what was read from which store."""
 # Options of reading that also hold for the copy: what is repaired when it is read again.

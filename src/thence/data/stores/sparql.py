@@ -34,8 +34,6 @@ from thence.data.loaders.triples import Object, Subject, Triples, parse_files
 from thence.data.stores.urls import credentials_of, mask, scheme_of, without_credentials
 from thence.errors import ConfigError, GraphError
 
-__all__ = ["parse_sparql_url", "sort_triples"]
-
 SPARQL_SCHEMES = ("sparql+http", "sparql+https")
 """The schemes of endpoints."""
 MAX_BYTES = 4 << 30

@@ -37,9 +37,9 @@ from thence.data.readings.sensors import as_utc
 from thence.data.readings.windows import AGGREGATES
 from thence.data.stores.databases import (
     AdbcDatabase,
-    Column,
     ConnectionLostError,
     Database,
+    DatabaseColumn,
     condition,
     identifier,
     literal,
@@ -50,8 +50,6 @@ from thence.data.stores.databases import (
 )
 from thence.errors import ConfigError, InputError, nearest, quote
 from thence.language.states import LARGEST_WHOLE, MOST_STATES
-
-__all__ = ["ContentHash", "read_connection", "read_duckdb", "read_postgresql"]
 
 UInt64Array = npt.NDArray[np.uint64]
 _NULL, _NAN = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
@@ -345,7 +343,7 @@ class Pushed:
 
 
 def push_down(
-    database: Database, relation: str, columns: Mapping[str, Column], condition: str, options: ReadOptions
+    database: Database, relation: str, columns: Mapping[str, DatabaseColumn], condition: str, options: ReadOptions
 ) -> Pushed:
     """Return the statements that read a long table as windows.
 
@@ -391,7 +389,7 @@ def push_down(
     return Pushed(tuple(statements), kept, (note, apart) if few else (note,), windows)
 
 
-def _obstacle(database: Database, columns: Mapping[str, Column], options: ReadOptions) -> str:
+def _obstacle(database: Database, columns: Mapping[str, DatabaseColumn], options: ReadOptions) -> str:
     """Return why windows cannot be read, as far as it does not depend on the rows."""
     if database.kind not in ("postgresql", "duckdb"):
         return "only PostgreSQL and DuckDB compute them"
@@ -437,7 +435,7 @@ def bucket(database: Database, time: str, *, start: int, length: int, zoned: boo
 
 
 @dataclass(frozen=True)
-class _Found:
+class _RowSummary:
     """What the database says of the rows; times are microseconds since 1970."""
 
     sensors: tuple[str, ...] = ()
@@ -465,7 +463,7 @@ class _Source:
     database: Database
     relation: str
     condition: str
-    columns: Mapping[str, Column]
+    columns: Mapping[str, DatabaseColumn]
     options: ReadOptions
 
     @property
@@ -504,7 +502,7 @@ class _Source:
             return f"epoch_us({time})"
         return f"CAST(extract(epoch FROM {time}) * 1000000 AS BIGINT)"
 
-    def look(self) -> _Found:
+    def look(self) -> _RowSummary:
         """Return what is known of the rows, sensor by sensor."""
         whole = f"r.v = round(r.v) AND abs(r.v) <= {literal(float(LARGEST_WHOLE))}"
         found = self.database.rows(
@@ -515,13 +513,13 @@ class _Source:
             f"{self._micros('min(CASE WHEN isfinite(r.t) THEN r.t END)')} FROM {self._rows} GROUP BY r.s ORDER BY r.s"
         )
         if not found:
-            return _Found(obstacle="there are none")
+            return _RowSummary(obstacle="there are none")
         if any(row[0] is None or row[0] != str(row[0]).strip() or not row[0] for row in found):
-            return _Found(obstacle="some rows have no sensor name, or one with spaces around it")
+            return _RowSummary(obstacle="some rows have no sensor name, or one with spaces around it")
         if any(row[5] for row in found):
-            return _Found(obstacle="some rows have no time")
+            return _RowSummary(obstacle="some rows have no time")
         rows, finite, infinite = (int(sum(row[k] for row in found)) for k in (1, 2, 3))
-        return _Found(
+        return _RowSummary(
             sensors=tuple(str(row[0]) for row in found),
             whole=tuple(str(row[0]) for row in found if row[4]),
             rows=rows,
@@ -774,7 +772,7 @@ def _require_columns(names: Sequence[str], relation: _Relation, options: ReadOpt
             require_column(name, names, option=option, where=relation.name)
 
 
-def _columns_to_read(columns: Sequence[Column], options: ReadOptions) -> list[Column]:
+def _columns_to_read(columns: Sequence[DatabaseColumn], options: ReadOptions) -> list[DatabaseColumn]:
     """Return the columns of the readings: those that are named, or all."""
     named = (options.time, options.sensor, options.value)
     if options.time != "auto" and options.sensor is not None and options.value is not None:
@@ -784,7 +782,11 @@ def _columns_to_read(columns: Sequence[Column], options: ReadOptions) -> list[Co
 
 
 def _select(
-    database: Database, relation: _Relation, columns: Sequence[Column], condition_text: str, options: ReadOptions
+    database: Database,
+    relation: _Relation,
+    columns: Sequence[DatabaseColumn],
+    condition_text: str,
+    options: ReadOptions,
 ) -> str:
     listed = ", ".join(
         f"{_expression(database, column, name_column=column.name == options.sensor)} AS {identifier(column.name)}"
@@ -800,7 +802,7 @@ def _select(
     return text
 
 
-def _expression(database: Database, column: Column, *, name_column: bool) -> str:
+def _expression(database: Database, column: DatabaseColumn, *, name_column: bool) -> str:
     """Return a column in a type that every driver returns exactly."""
     name = f"thence_source.{identifier(column.name)}"
     if name_column or column.family == "other":

@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-__all__ = ["credentials_of", "is_url", "mask", "scheme_of", "without_credentials"]
-
 SECRET = "***"
 """What stands in a message for what must not be shown."""
 

@@ -35,12 +35,11 @@ from thence.search.torch_runtime import one_thread, require_torch
 from thence.statements.counting.recount import recount
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.admissibility import item_masks, trivial_pairs
-from thence.tables.transactions import Block, TransactionTable
+from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-__all__ = ["ARMAE", "RowTrainer"]
 
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]

@@ -32,9 +32,8 @@ from thence.statements.counting.recount import recount
 from thence.statements.rules.bounds import exact_threshold
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.admissibility import item_masks, trivial_pairs, without_trivial
-from thence.tables.transactions import Block, TransactionTable
-
-__all__ = ["FPGrowth", "HMine", "find_frequent_sets", "half_mean_support", "make_first_consequent_rules"]
+from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
 
 Itemsets = dict[tuple[int, ...], int]
 """Frequent itemsets (ascending item numbers) and the number of rows that have all their items."""

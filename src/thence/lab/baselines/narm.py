@@ -26,8 +26,8 @@ from thence._base.settings.typed import number
 from thence.errors import ConfigError, MiningError, nearest, require
 from thence.lab.baselines.narm_fitness import (
     DecodedRule,
-    Encoding,
     Flags,
+    RankedTable,
     count_consequent,
     cover_as_released,
     encode,
@@ -39,11 +39,9 @@ from thence.statements.counting.recount import data_coverage
 from thence.statements.rules.measures import MEASURES, Counts
 from thence.statements.rules.ruleset import RuleSet, SearchStatus
 from thence.tables.bitmaps.bits import Floats, Ints, popcount
-from thence.tables.bitmaps.ranges import Ranges, count_ranges, cover_ranges
+from thence.tables.bitmaps.ranges import RankRanges, count_ranges, cover_ranges
 from thence.tables.cuts import shorten_cut
 from thence.tables.transactions import FeatureTable
-
-__all__ = ["OPTIONS", "TSNARM", "WholeRules", "complete_options"]
 
 OPTIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
@@ -132,7 +130,7 @@ class WholeRules:
     table: FeatureTable
     chosen: Ints
     categories: tuple[tuple[Value, ...] | None, ...]
-    encoding: Encoding
+    encoding: RankedTable
     rules: tuple[DecodedRule, ...]
     n_antecedent: Ints
     n_both: Ints
@@ -205,7 +203,7 @@ class SplitRules:
     """
 
     whole: WholeRules
-    ranges: Ranges
+    ranges: RankRanges
     low: Floats
     high: Floats
     antecedents: npt.NDArray[np.int32]
@@ -218,7 +216,7 @@ class SplitRules:
         rules = [whole.rules[r] for r in kept]
         if not rules:
             none, nowhere, nothing = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 1), np.int32)
-            return SplitRules(whole, Ranges(none, none, none), nowhere, nowhere, nothing, nothing[:, 0], nowhere)
+            return SplitRules(whole, RankRanges(none, none, none), nowhere, nowhere, nothing, nothing[:, 0], nowhere)
         confidences = whole.n_both[kept] / whole.n_antecedent[kept]
         lengths = np.array([len(rule.features) for rule in rules])
         cuts = np.array([rule.n_antecedent for rule in rules])
@@ -237,7 +235,7 @@ class SplitRules:
         first = np.sort(np.unique(joined, axis=0, return_index=True)[1])
         return SplitRules(
             whole,
-            Ranges(distinct[0], distinct[1], distinct[2]),
+            RankRanges(distinct[0], distinct[1], distinct[2]),
             low,
             high,
             joined[first, :-1],
@@ -336,8 +334,8 @@ class _Coverage:
 
     table: FeatureTable
     items: tuple[Item, ...]
-    encoding: Encoding
-    ranges: Ranges
+    encoding: RankedTable
+    ranges: RankRanges
 
     def __call__(self, rules: RuleSet) -> float:
         if rules.items is self.items:
@@ -592,7 +590,7 @@ def _nothing(
     table: FeatureTable,
     chosen: npt.NDArray[np.int64],
     categories: tuple[tuple[Value, ...] | None, ...],
-    encoding: Encoding,
+    encoding: RankedTable,
 ) -> WholeRules:
     none = np.zeros(0, np.int64)
     return WholeRules(table, chosen, categories, encoding, (), none, none)

@@ -24,8 +24,6 @@ import numpy.typing as npt
 from thence.tables.bitmaps.bits import Floats, Ints, kernel
 from thence.tables.bitmaps.ranges import Ranks, rank_columns
 
-__all__ = ["DecodedRule", "Encoding", "count_consequent", "count_rule", "cover_as_released", "decode", "encode"]
-
 Flags = npt.NDArray[np.bool_]
 
 # Rows per round: the mask of a round stays in the first-level cache while all features are applied to it.
@@ -33,7 +31,7 @@ _ROUND = 4096
 
 
 @dataclass(frozen=True)
-class Encoding:
+class RankedTable:
     """A raw table in ranks, ready to be searched. Every column has at least one value.
 
     Args:
@@ -95,7 +93,7 @@ class DecodedRule:
 
 def encode(
     numbers: Floats, is_category: Flags, *, antecedent_ok: Flags | None = None, consequent_ok: Flags | None = None
-) -> Encoding:
+) -> RankedTable:
     """Rank every column of a matrix.
 
     Args:
@@ -109,7 +107,7 @@ def encode(
         8
     """
     everything = np.ones(numbers.shape[1], bool)
-    return Encoding(
+    return RankedTable(
         rank_columns(numbers, is_category),
         np.asarray(is_category, bool),
         everything if antecedent_ok is None else np.asarray(antecedent_ok, bool),
@@ -118,7 +116,7 @@ def encode(
     )
 
 
-def decode(encoding: Encoding, vector: Floats) -> DecodedRule | None:
+def decode(encoding: RankedTable, vector: Floats) -> DecodedRule | None:
     """Return the rule that a vector represents, or ``None`` if one of its sides is empty.
 
     >>> encoding = encode(np.array([[5.0, 0.0], [7.0, 1.0]]), np.array([False, True]))
@@ -140,7 +138,7 @@ def decode(encoding: Encoding, vector: Floats) -> DecodedRule | None:
     return DecodedRule(features, low, high, first, last, int(n_antecedent))
 
 
-def count_rule(encoding: Encoding, rule: DecodedRule) -> tuple[int, int]:
+def count_rule(encoding: RankedTable, rule: DecodedRule) -> tuple[int, int]:
     """Count the rows in which the antecedent holds and the consequent is present, and those in which the rule holds.
 
     >>> encoding = encode(np.array([[5.0, 0.0], [7.0, 1.0], [6.0, np.nan]]), np.array([False, True]))
@@ -160,7 +158,7 @@ def count_rule(encoding: Encoding, rule: DecodedRule) -> tuple[int, int]:
     return int(n_antecedent), int(n_both)
 
 
-def count_consequent(encoding: Encoding, rule: DecodedRule) -> tuple[int, int]:
+def count_consequent(encoding: RankedTable, rule: DecodedRule) -> tuple[int, int]:
     """Count the rows in which every feature of a rule is present, and those of them in which its consequent holds.
 
     >>> encoding = encode(np.array([[5.0, 0.0], [7.0, 1.0], [6.0, np.nan]]), np.array([False, True]))
@@ -175,7 +173,7 @@ def count_consequent(encoding: Encoding, rule: DecodedRule) -> tuple[int, int]:
     return count_rule(encoding, anywhere)
 
 
-def cover_as_released(encoding: Encoding, rules: Sequence[DecodedRule]) -> int:
+def cover_as_released(encoding: RankedTable, rules: Sequence[DecodedRule]) -> int:
     """Count the rows that the released code of the paper calls covered by some rules.
 
     An antecedent counts as met at its first numeric item in range, whatever follows, unless a category did not match

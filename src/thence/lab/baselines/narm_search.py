@@ -36,10 +36,8 @@ from niapy.task import OptimizationType, Task
 
 from thence._base.progress import Progress
 from thence.lab.baselines.narm import complete_options
-from thence.lab.baselines.narm_fitness import DecodedRule, Encoding, count_rule, decode
+from thence.lab.baselines.narm_fitness import DecodedRule, RankedTable, count_rule, decode
 from thence.tables.bitmaps.bits import Floats, Ints, kernel
-
-__all__ = ["ALGORITHMS", "SearchResult", "make_algorithm", "search"]
 
 Rng = np.random.Generator
 
@@ -83,7 +81,7 @@ class RuleProblem(Problem):  # type: ignore[misc]
             ``"borders"``: they have the same items in the same order, with the same borders within one millionth.
     """
 
-    def __init__(self, encoding: Encoding, *, objective: str = "confidence", distinct: str = "values") -> None:
+    def __init__(self, encoding: RankedTable, *, objective: str = "confidence", distinct: str = "values") -> None:
         super().__init__(encoding.dimension, 0.0, 1.0)
         self.encoding = encoding
         self.with_support = objective == "support-confidence"
@@ -123,7 +121,7 @@ class _KnownBorders:
     borders differ in that sum by less than the width of a cell, so they are in the same cell or in neighbouring ones.
     """
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: RankedTable) -> None:
         ranks = encoding.ranks
         ends = [np.abs(ranks.levels_of(f)[[0, -1]]).max() for f in range(encoding.n_features)]
         self.is_category = encoding.is_category
@@ -180,7 +178,7 @@ class TimedTask(Task):  # type: ignore[misc]
 
 
 def search(
-    encoding: Encoding,
+    encoding: RankedTable,
     algorithm: Algorithm,
     *,
     evaluations: int,

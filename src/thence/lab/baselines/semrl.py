@@ -34,8 +34,6 @@ from thence.search.exact.miner import Exact
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["NaiveSemRL"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class NaiveSemRL(ItemsetMiner):

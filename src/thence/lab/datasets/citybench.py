@@ -29,14 +29,14 @@ from thence._base.progress import Progress, silent
 from thence.data.datasets.named import NamedDataset
 from thence.data.datasets.published import Published
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph, Node, Value, Values
+from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Edge, Node, Value, Values
 from thence.data.graph.system import System
 from thence.data.loaders import read_graph, read_ontology
-from thence.data.readings.sensors import ReadReport, Sensor, SensorData
+from thence.data.readings.findings import ReadReport
+from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import InputError, reported_as
 from thence.lab.datasets.folders import choose_kinds, declared, find_folder, packaged_file
-
-__all__ = ["DATASET", "load"]
 
 _METADATA, _REPOSITORY = "trafficMetaData.csv", "SensorRepository.n3"
 _TABLES = {"speed": "traffic_avgSpeed.parquet", "count": "traffic_vehicleCount.parquet"}

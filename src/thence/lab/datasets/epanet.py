@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from thence._base.progress import Progress, silent
 from thence.errors import InputError, ThenceError, nearest, require
 
-__all__ = ["Network", "Probe", "SimulationError"]
-
 Quantity = Literal["pressure", "demand", "deficit", "flow", "status"]
 Floats = NDArray[np.float64]
 

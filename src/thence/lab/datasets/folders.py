@@ -33,22 +33,6 @@ from thence._base.progress import Progress, silent
 from thence.data.datasets.published import Archive, Published, Remote, show_size
 from thence.errors import ConfigError, InputError, MissingExtraError, RunError, nearest, require
 
-__all__ = [
-    "cache_folder",
-    "choose_kinds",
-    "data_folders",
-    "declared",
-    "fetch",
-    "fetched_folder",
-    "find_folder",
-    "find_in_epyt",
-    "get_files",
-    "packaged_facts",
-    "packaged_file",
-    "search_folder",
-    "unpack",
-]
-
 _MOST = 4  # files that a message names
 
 

@@ -51,8 +51,6 @@ from thence.lab.datasets.water import (
     require_noise,
 )
 
-__all__ = ["DATASET", "Leak", "load"]
-
 START = datetime(2018, 1, 1, tzinfo=UTC)
 STEP = timedelta(minutes=30)
 _STEPS_A_DAY = 48

@@ -23,11 +23,10 @@ from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.system import System, label_frame
 from thence.data.loaders import read_binding, read_graph, read_ontology
-from thence.data.readings.sensors import ReadReport, Sensor, SensorData
+from thence.data.readings.findings import ReadReport
+from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import ConfigError, InputError, nearest
 from thence.lab.datasets.folders import declared, find_folder, packaged_facts, packaged_file, search_folder
-
-__all__ = ["DATASET", "UNITS", "brick_model", "load"]
 
 Unit = Literal["MZVAV-2-1", "SZCAV", "SZVAV"]
 UNITS: tuple[Unit, ...] = ("MZVAV-2-1", "SZCAV", "SZVAV")

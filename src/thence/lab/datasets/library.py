@@ -40,19 +40,6 @@ from thence.lab.datasets.water import (
     require_noise,
 )
 
-__all__ = [
-    "KY4",
-    "KY10",
-    "LIBRARY",
-    "NET1",
-    "NET3",
-    "NET6",
-    "LibraryNetwork",
-    "TrueControl",
-    "count_actions",
-    "true_controls",
-]
-
 START = datetime(2024, 1, 1, tzinfo=UTC)
 KINDS = ("pressure", "flow", "demand", "level", "status")
 _VERSION = 2

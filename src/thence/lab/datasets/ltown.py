@@ -44,8 +44,6 @@ from thence.lab.datasets.water import (
     require_noise,
 )
 
-__all__ = ["AMRS", "DATASET", "FLOW_METERS", "LEVEL_GAUGES", "PRESSURE_GAUGES", "load"]
-
 STEP = timedelta(minutes=5)
 _STEPS_A_DAY = 288
 _STEPS_A_WEEK = 7 * _STEPS_A_DAY

@@ -16,11 +16,10 @@ from thence.data.datasets.named import NamedDataset
 from thence.data.graph.binding import Binding
 from thence.data.graph.system import System
 from thence.data.loaders import read_graph, read_ontology
-from thence.data.readings.sensors import ReadReport, Sensor, SensorData
+from thence.data.readings.findings import ReadReport
+from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import InputError
 from thence.lab.datasets.folders import declared, find_folder, packaged_file
-
-__all__ = ["DATASET", "load"]
 
 _HOME = declared("open-smart-home")
 

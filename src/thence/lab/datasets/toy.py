@@ -15,8 +15,6 @@ from thence.data.readings.sensors import SensorData
 from thence.lab.datasets.folders import packaged_file
 from thence.lab.datasets.water import Gauge
 
-__all__ = ["DATASET", "load"]
-
 
 def load() -> System:
     """Load the toy data set.

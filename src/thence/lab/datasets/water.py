@@ -43,22 +43,6 @@ from thence.errors import ConfigError, GraphError, RunError, quote
 from thence.lab.datasets.epanet import Probe, Quantity
 from thence.lab.datasets.folders import cache_folder
 
-__all__ = [
-    "Floats",
-    "Fourier",
-    "Gauge",
-    "Simulated",
-    "add_noise",
-    "build_system",
-    "draw_factors",
-    "draw_leakdb_multipliers",
-    "find_node",
-    "fingerprint",
-    "frame_of_readings",
-    "load_or_simulate",
-    "require_noise",
-]
-
 Floats = NDArray[np.float64]
 
 _COEFFICIENT_SPREAD = 0.1

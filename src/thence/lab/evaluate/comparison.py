@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table as RichTable
 
-__all__ = [
-    "METHODS",
-    "Comparison",
-    "Method",
-    "compare",
-    "fidelity",
-    "make_method",
-    "measure_overlap",
-    "published_methods",
-]
-
 Method = str | type | Miner | Callable[[Mapping[str, RuleSet]], Any]
 """A miner by name, class or instance, or a function that builds one from the rules of the methods before it."""
 

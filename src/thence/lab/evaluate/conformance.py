@@ -45,9 +45,8 @@ from thence.search.base import Miner, as_miner, make_miner, settings_of
 from thence.statements.rules.bounds import as_fraction
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.admissibility import item_masks, trivial_pairs
-from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
-
-__all__ = ["Check", "brute_force_counts", "brute_force_rules", "sample_table", "yield_checks"]
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import FeatureTable, TransactionTable
 
 Table = TransactionTable | FeatureTable
 Observed = Value | Interval | None

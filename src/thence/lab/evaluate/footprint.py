@@ -37,18 +37,6 @@ from thence.statements.files.rules_parquet import write as write_rules
 from thence.statements.rules.ruleset import RuleSet, SearchStatus
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = [
-    "Footprint",
-    "read_found",
-    "read_task",
-    "run_here",
-    "run_isolated",
-    "with_settings",
-    "write_failure",
-    "write_found",
-    "write_task",
-]
-
 Table = TransactionTable | FeatureTable
 
 _WARM_UP_ROWS = 16

@@ -53,35 +53,6 @@ from thence.tables.discretization import Discretizer
 from thence.tables.enrich import ENRICHMENTS
 from thence.tables.transactions import TransactionTable
 
-__all__ = [
-    "GROUPS",
-    "PARTLY",
-    "SEEN",
-    "TIERS",
-    "WHOLLY",
-    "Generalisation",
-    "GroupResult",
-    "ModeResult",
-    "PlaceEvaluator",
-    "SiteGeneralisation",
-    "SplitSettings",
-    "carriers_of",
-    "choose_candidates",
-    "classify_places",
-    "find_present",
-    "generalise",
-    "hide_places",
-    "measure_across",
-    "measure_frames",
-    "measure_left_out",
-    "select_applicable",
-    "select_frame_cover",
-    "sensors_at",
-    "window_sites",
-    "window_system",
-]
-
-
 GROUPS = ("seen", "partly_unseen", "wholly_unseen")
 """Names of the three groups of places; a group is the index of its name."""
 SEEN, PARTLY, WHOLLY = range(3)

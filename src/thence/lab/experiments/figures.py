@@ -21,8 +21,6 @@ from thence.lab.experiments.files import VARIANT_LABELS, VARIANTS, experiment_na
 from thence.lab.experiments.results import Cell, Results, RowKey
 from thence.lab.experiments.samples import find_dataset_setup
 
-__all__ = ["COLOURS", "Picture", "build_picture", "render_pdf", "render_svg"]
-
 COLOURS = {"ink": "#1d2329", "soft": "#5b6670", "line": "#d9dee3", "back": "#ffffff", "shade": "#e4e8ec"}
 """Colours of text, lines and backgrounds; a page may replace them by its own."""
 INK, SOFT, LINE, BACK, SHADE = COLOURS.values()
@@ -31,7 +29,7 @@ INK, SOFT, LINE, BACK, SHADE = COLOURS.values()
 
 
 @dataclass(frozen=True)
-class Entry:
+class LegendEntry:
     """An entry of a legend.
 
     Args:
@@ -72,7 +70,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Series:
+class PlotSeries:
     """Points with one look.
 
     Args:
@@ -84,7 +82,7 @@ class Series:
         points: The points, in order.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[LegendEntry, ...]
     colour: str
     marker: str
     dash: str = ""
@@ -92,7 +90,7 @@ class Series:
     points: tuple[Point, ...] = ()
 
 
-Panel = tuple[Series, ...]
+Panel = tuple[PlotSeries, ...]
 Band = tuple[int, float, float]
 """A shaded range of values: the number of the row, and both ends."""
 
@@ -221,7 +219,7 @@ def _point(at: float, cell: Cell, *, least: bool = False) -> Point:
     return Point(at, cell.mean, low, high, least)
 
 
-def _make_scale(metric: str, series: Iterable[Series], *, whole: bool) -> Scale:
+def _make_scale(metric: str, series: Iterable[PlotSeries], *, whole: bool) -> Scale:
     """Return the scale for the values of a metric; ``whole`` if shares are shown on a scale from 0 to 1."""
     points = [point for one in series for point in one.points]
     lows = [point.value if point.low is None else min(point.low, point.value) for point in points]
@@ -322,9 +320,9 @@ def _shift_variants(variants: Sequence[str]) -> Iterator[tuple[str, float]]:
         yield variant, 0.8 * ((number + 0.5) / len(variants) - 0.5)
 
 
-def _dot_series(variant: str, points: Iterable[Point]) -> Series:
+def _dot_series(variant: str, points: Iterable[Point]) -> PlotSeries:
     colour, marker, _ = _VARIANT_LOOKS[variant]
-    return Series((Entry(VARIANT_LABELS[variant], colour, marker),), colour, marker, points=tuple(points))
+    return PlotSeries((LegendEntry(VARIANT_LABELS[variant], colour, marker),), colour, marker, points=tuple(points))
 
 
 def _picture_times(results: Results) -> Picture | None:
@@ -401,7 +399,7 @@ class _Line:
 
     metric: str
     across: str
-    series: list[tuple[str, str, Series]] = field(default_factory=list)
+    series: list[tuple[str, str, PlotSeries]] = field(default_factory=list)
     label: str = ""
 
 
@@ -440,11 +438,11 @@ def _picture_trends(results: Results) -> Picture | None:
             lines.append(_Line(metric, results.experiment.at, label=label))
             for row, condition in ((row, _split_row(row)[1]) for row in rows if _split_row(row)[0] == method):
                 dash = _CONDITION_DASHES[conditions.index(condition) % len(_CONDITION_DASHES)]
-                named = (Entry(_name_condition(condition), dash=dash),) if len(conditions) > 1 else ()
+                named = (LegendEntry(_name_condition(condition), dash=dash),) if len(conditions) > 1 else ()
                 for variant in _list_variants(results):
                     colour, marker, _ = _VARIANT_LOOKS[variant]
-                    entries = (Entry(VARIANT_LABELS[variant], colour, marker), *named)
-                    lines[-1].series.append((row, variant, Series(entries, colour, marker, dash)))
+                    entries = (LegendEntry(VARIANT_LABELS[variant], colour, marker), *named)
+                    lines[-1].series.append((row, variant, PlotSeries(entries, colour, marker, dash)))
     dashes = " Line styles are conditions." if len(conditions) > 1 else ""
     return _picture_curves(
         [_make_curves(results, lines)],
@@ -492,8 +490,8 @@ def _block_evaluations(results: Results) -> Curves | None:
     for row, (colour, marker) in zip(_OPTIMISERS, _METHOD_LOOKS, strict=False):
         for variant in ("paper", "published", "faithful"):
             filled, dash = variant != "paper", _VARIANT_LOOKS[variant][2]
-            source = Entry(VARIANT_LABELS[variant], INK, "" if filled else "o", dash, filled)
-            look = Series((Entry(row, colour, marker), source), colour, marker, dash, filled)
+            source = LegendEntry(VARIANT_LABELS[variant], INK, "" if filled else "o", dash, filled)
+            look = PlotSeries((LegendEntry(row, colour, marker), source), colour, marker, dash, filled)
             series.append((row, variant, look))
     lines = [_Line(metric, "evaluations", series) for metric in ("confidence", "rules")]
     return _make_curves(results, lines, published=_find_published_evaluations())
@@ -522,8 +520,8 @@ def _block_sweeps(results: Results, sweeps: Sequence[str]) -> Curves | None:
             colour, marker = _METHOD_LOOKS[methods.index(method) % len(_METHOD_LOOKS)]
             for variant in VARIANTS:
                 dash = _VARIANT_LOOKS[variant][2]
-                entries = Entry(method, colour, marker), Entry(VARIANT_LABELS[variant], dash=dash)
-                series.append((row, variant, Series(entries, colour, marker, dash)))
+                entries = LegendEntry(method, colour, marker), LegendEntry(VARIANT_LABELS[variant], dash=dash)
+                series.append((row, variant, PlotSeries(entries, colour, marker, dash)))
         lines += [_Line(metric, sweep, series) for metric in ("rules", "seconds")]
     return _make_curves(results, lines)
 
@@ -550,7 +548,7 @@ def _make_curves(
         ]
         for line in lines
     ]
-    shared: dict[tuple[str, str], list[Series]] = {}
+    shared: dict[tuple[str, str], list[PlotSeries]] = {}
     for line, panels in zip(lines, drawn, strict=True):
         shared.setdefault((line.metric, line.across), []).extend(one for panel in panels for one in panel)
     kept = []
@@ -589,7 +587,7 @@ def _thin(values: Sequence[float]) -> tuple[float, ...]:
     return tuple(kept)
 
 
-def _spread_out(panel: Sequence[Series], values: Sequence[float]) -> Iterable[Series]:
+def _spread_out(panel: Sequence[PlotSeries], values: Sequence[float]) -> Iterable[PlotSeries]:
     """Shift the series of a panel by a little, so that the lines of their spreads do not hide each other."""
     drawn = [one for one in panel if one.points]
     step = 0.012 * (values[-1] - values[0])
@@ -609,9 +607,9 @@ _POINT = 25.4 / 72
 _RIGHT = 4.0
 _NAMES, _WIDE_NAMES = 42.0, 62.0
 _HANDLE, _PITCH = 7.0, 4.1
-_SPREAD = Entry("10th to 90th percentile of the repeats", kind="spread")
-_STATED = Entry("range that the paper states", kind="band")
-_LIMIT = Entry("at least this many: the search stopped at its limit", kind="limit")
+_SPREAD = LegendEntry("10th to 90th percentile of the repeats", kind="spread")
+_STATED = LegendEntry("range that the paper states", kind="band")
+_LIMIT = LegendEntry("at least this many: the search stopped at its limit", kind="limit")
 _DASHES: dict[str, Any] = {
     "": "none",
     "solid": "-",
@@ -752,7 +750,7 @@ def _draw(picture: Picture) -> Any:
     return figure
 
 
-def _list_entries(block: Dots | Curves) -> list[Entry]:
+def _list_entries(block: Dots | Curves) -> list[LegendEntry]:
     """Return the entries of what is drawn, and of nothing else."""
     drawn = [series for line in block.panels for panel in line for series in panel if series.points]
     points = [point for series in drawn for point in series.points]
@@ -881,7 +879,7 @@ def _draw_curves(sheet: _Sheet, block: Curves, plan: _Plan, top: float) -> None:
                 sheet.text(left + plan.width / 2, below, across.label, size=_NORMAL, ha="center")
 
 
-def _draw_points(axes: Any, series: Series, *, across: bool) -> None:
+def _draw_points(axes: Any, series: PlotSeries, *, across: bool) -> None:
     """Draw a series with its spread; ``across`` if positions are on the horizontal axis."""
     look: dict[str, Any] = {"color": series.colour, "linewidth": 0.8}
     ends = [(p.at, p.low, p.high) for p in series.points if p.low is not None and p.high is not None]
@@ -971,7 +969,7 @@ def format_tick(value: float) -> str:
     return f"{value:g}".replace("-", "−")
 
 
-def _flow(entries: Sequence[Entry]) -> tuple[list[tuple[float, float]], float]:
+def _flow(entries: Sequence[LegendEntry]) -> tuple[list[tuple[float, float]], float]:
     """Return where the entries of a legend are, in lines of the width of the picture, and the height of all."""
     places: list[tuple[float, float]] = []
     left, top = 1.0, 0.5
@@ -984,7 +982,7 @@ def _flow(entries: Sequence[Entry]) -> tuple[list[tuple[float, float]], float]:
     return places, top + _PITCH + 2.0 if places else 0.0
 
 
-def _draw_legend(sheet: _Sheet, entries: Sequence[Entry], top: float, first: int) -> None:
+def _draw_legend(sheet: _Sheet, entries: Sequence[LegendEntry], top: float, first: int) -> None:
     """Draw a legend, whose entries are numbered from ``first``."""
     for number, (entry, (left, down)) in enumerate(zip(entries, _flow(entries)[0], strict=True), start=first):
         middle = top + down + _PITCH / 2

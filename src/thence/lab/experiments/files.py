@@ -16,21 +16,6 @@ from typing import Any, Literal
 from thence._base.settings.typed import Location, build, refuse_unknown
 from thence.errors import ConfigError, nearest
 
-__all__ = [
-    "METRICS",
-    "TESTS",
-    "VARIANTS",
-    "VARIANT_LABELS",
-    "Claim",
-    "DatasetSetup",
-    "Experiment",
-    "Parameters",
-    "PublishedRow",
-    "experiment_names",
-    "read_experiment",
-    "read_setup",
-]
-
 METRICS = (
     "rules",
     "support",

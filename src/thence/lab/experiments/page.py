@@ -21,10 +21,8 @@ from thence._base.display.percent import percent
 from thence._base.frames import without_formulas
 from thence.lab.experiments.figures import COLOURS, build_picture, render_pdf, render_svg
 from thence.lab.experiments.files import FOLDER, VARIANT_LABELS, VARIANTS, read_setup
-from thence.lab.experiments.results import NO_VERDICT, Repeat, Results, RowKey, Verdict, format_number
+from thence.lab.experiments.results import NO_VERDICT, ClaimVerdict, Repeat, Results, RowKey, format_number
 from thence.lab.experiments.samples import find_dataset_setup
-
-__all__ = ["format_markdown", "format_text", "list_headlines", "list_reasons", "write_page", "write_tables"]
 
 HEADINGS = {
     "rules": "# rules",
@@ -152,7 +150,7 @@ def _format_title(results: Results, dataset: str) -> str:
     return f"{setup.label}{known}, {count} repeat{'s' * (count != 1)}"
 
 
-def format_text(results: Results, verdicts: Sequence[Verdict]) -> str:
+def format_text(results: Results, verdicts: Sequence[ClaimVerdict]) -> str:
     """Return tables and ``verdicts`` as text for a terminal."""
     lines = [f"Experiment {results.experiment.id}: {results.experiment.title}"]
     for dataset in results.datasets:
@@ -166,7 +164,7 @@ def format_text(results: Results, verdicts: Sequence[Verdict]) -> str:
     return "\n".join(lines)
 
 
-def format_markdown(results: Results, verdicts: Sequence[Verdict]) -> str:
+def format_markdown(results: Results, verdicts: Sequence[ClaimVerdict]) -> str:
     """Return tables and ``verdicts`` as Markdown."""
     lines = [f"# Experiment {results.experiment.id}: {results.experiment.title}", "", results.experiment.question, ""]
     for dataset in results.datasets:
@@ -182,7 +180,7 @@ def format_markdown(results: Results, verdicts: Sequence[Verdict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_tables(results: Results, verdicts: Sequence[Verdict], folder: Path) -> None:
+def write_tables(results: Results, verdicts: Sequence[ClaimVerdict], folder: Path) -> None:
     """Write ``table.csv``, ``times.csv``, ``claims.csv`` and ``table.md`` to ``folder``."""
     heads = ["dataset", "row", results.experiment.at or "at", "metric", "paper"]
     heads += [f"{variant}_{what}" for variant in VARIANTS[1:] for what in ("mean", "sd", "repeats")]
@@ -249,7 +247,7 @@ def name_briefly(dataset: str) -> str:
     return find_dataset_setup(dataset).label.partition(",")[0]
 
 
-def list_headlines(verdicts: Mapping[str, Sequence[Verdict]]) -> list[Headline]:
+def list_headlines(verdicts: Mapping[str, Sequence[ClaimVerdict]]) -> list[Headline]:
     """Return the main claims in the order of their groups.
 
     Args:
@@ -422,7 +420,7 @@ def write_figure(results: Results, folder: Path) -> tuple[str, str] | None:
 
 def write_page(
     results: Mapping[str, Results],
-    verdicts: Mapping[str, Sequence[Verdict]],
+    verdicts: Mapping[str, Sequence[ClaimVerdict]],
     repeats: Sequence[Repeat],
     folder: Path,
     *,
@@ -459,7 +457,7 @@ def write_page(
 
 
 def _render_opening(
-    results: Mapping[str, Results], verdicts: Mapping[str, Sequence[Verdict]], quick: bool
+    results: Mapping[str, Results], verdicts: Mapping[str, Sequence[ClaimVerdict]], quick: bool
 ) -> Iterable[str]:
     yield "<h1>The paper's experiments, reproduced</h1>"
     yield (
@@ -537,7 +535,9 @@ def _render_guide(results: Mapping[str, Results], repeats: Sequence[Repeat]) -> 
     )
 
 
-def _render_experiment(results: Results, verdicts: Sequence[Verdict], figure: tuple[str, str] | None) -> Iterable[str]:
+def _render_experiment(
+    results: Results, verdicts: Sequence[ClaimVerdict], figure: tuple[str, str] | None
+) -> Iterable[str]:
     experiment = results.experiment
     yield f'<h2 id="e{experiment.id}">Experiment {experiment.id}: {escape(experiment.title)}</h2>'
     yield f"<p>{escape(experiment.question)} <span class='soft'>{escape(experiment.source)}.</span></p>"
@@ -569,7 +569,7 @@ def _render_experiment(results: Results, verdicts: Sequence[Verdict], figure: tu
         yield "</details>"
 
 
-def _tabulate_verdicts(verdicts: Sequence[Verdict]) -> Table:
+def _tabulate_verdicts(verdicts: Sequence[ClaimVerdict]) -> Table:
     lines, before = [], ""
     for v in verdicts:
         text = "" if v.claim.id == before else v.claim.text
@@ -578,7 +578,7 @@ def _tabulate_verdicts(verdicts: Sequence[Verdict]) -> Table:
     return Table(("claim", "data", "source", "holds", "repeats", "numbers"), lines)
 
 
-def _describe_claims(verdicts: Sequence[Verdict]) -> str:
+def _describe_claims(verdicts: Sequence[ClaimVerdict]) -> str:
     """Return what the figure shows of the main claims, as text."""
     parts = []
     for one in list_headlines({"": verdicts}):

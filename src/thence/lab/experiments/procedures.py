@@ -34,7 +34,7 @@ from thence.lab.baselines.exhaustive import FPGrowth, HMine
 from thence.lab.baselines.narm import TSNARM, WholeRules
 from thence.lab.baselines.semrl import NaiveSemRL
 from thence.lab.experiments.files import Parameters
-from thence.lab.experiments.samples import Encoding, Sample
+from thence.lab.experiments.samples import Encoding, ExperimentSample
 from thence.language.items import Aspect
 from thence.search.aerial.miner import Aerial
 from thence.search.aerial.settings import TrainingSettings
@@ -42,8 +42,6 @@ from thence.search.exact.miner import Exact
 from thence.statements.rules.ruleset import RuleSet, SearchStatus
 from thence.tables.frames import raw_columns
 from thence.tables.transactions import FeatureTable, TransactionTable
-
-__all__ = ["PROCEDURES", "Procedure", "warm_up"]
 
 GAPS = {"faithful": "zero", "corrected": "missing", "lifted": "missing"}
 """How missing values are read in each variant."""
@@ -54,7 +52,7 @@ Record = dict[str, Any]
 """The measurement of one rule set, as it is stored."""
 
 
-def table_of(sample: Sample, variant: str, mode: Literal["none", "grounded"]) -> TransactionTable:
+def table_of(sample: ExperimentSample, variant: str, mode: Literal["none", "grounded"]) -> TransactionTable:
     """Return the table that Aerial and ARM-AE read in a variant.
 
     Args:
@@ -273,7 +271,7 @@ def warm_up() -> None:
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainStep:
     """One change of a chain.
 
     Args:
@@ -295,23 +293,23 @@ class Step:
 
 
 AERIAL_STEPS = (
-    Step("released code"),
-    Step("softmax per feature", training={"softmax": "feature"}),
-    Step("loss per row", training={"loss_per": "row"}),
-    Step("tanh in the bottleneck", training={"bottleneck": "tanh"}),
-    Step("least widths", training={"least_widths": (16, 8, 4)}),
-    Step("batches of 32", training={"batch_size": 32}),
-    Step("5 epochs", training={"epochs": 5}),
-    Step("rows shuffled in each epoch", training={"reshuffle": True}),
-    Step("rules above the threshold that hold", training={"proposals": "paper"}),
-    Step("means not rounded", encoding={"rounding": "none"}),
-    Step("half-open bins, properties once per node (faithful)", "faithful", table="zero"),
-    Step("static properties not consequents", "corrected", miner={"context_consequents": False}),
-    Step("missing values stay missing", "corrected", table="missing"),
-    Step("constants not among the inputs", "corrected", miner={"keep_constants": False}),
-    Step("masking", "corrected", training={"corruption": "mask"}),
-    Step("widths of ours", "corrected", training={"faithful_widths": False}),
-    Step(
+    ChainStep("released code"),
+    ChainStep("softmax per feature", training={"softmax": "feature"}),
+    ChainStep("loss per row", training={"loss_per": "row"}),
+    ChainStep("tanh in the bottleneck", training={"bottleneck": "tanh"}),
+    ChainStep("least widths", training={"least_widths": (16, 8, 4)}),
+    ChainStep("batches of 32", training={"batch_size": 32}),
+    ChainStep("5 epochs", training={"epochs": 5}),
+    ChainStep("rows shuffled in each epoch", training={"reshuffle": True}),
+    ChainStep("rules above the threshold that hold", training={"proposals": "paper"}),
+    ChainStep("means not rounded", encoding={"rounding": "none"}),
+    ChainStep("half-open bins, properties once per node (faithful)", "faithful", table="zero"),
+    ChainStep("static properties not consequents", "corrected", miner={"context_consequents": False}),
+    ChainStep("missing values stay missing", "corrected", table="missing"),
+    ChainStep("constants not among the inputs", "corrected", miner={"keep_constants": False}),
+    ChainStep("masking", "corrected", training={"corruption": "mask"}),
+    ChainStep("widths of ours", "corrected", training={"faithful_widths": False}),
+    ChainStep(
         "batches, epochs, rate and stop of ours (corrected)",
         "corrected",
         training={
@@ -365,7 +363,9 @@ MASKING: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Settings that faithful and corrected Aerial exchange, one group at a time."""
 
 
-def list_aerial(sample: Sample, p: Parameters, seed: int) -> Iterator[tuple[Step, Aerial, TransactionTable]]:
+def list_aerial(
+    sample: ExperimentSample, p: Parameters, seed: int
+) -> Iterator[tuple[ChainStep, Aerial, TransactionTable]]:
     """Yield the steps of Aerial with the miner and the table of each.
 
     Args:
@@ -407,7 +407,7 @@ def _train_with(settings: TrainingSettings, p: Parameters, seed: int) -> Aerial:
     return replace(base, settings=settings)
 
 
-def list_arm_ae(sample: Sample, seed: int) -> Iterator[tuple[str, ARMAE, TransactionTable]]:
+def list_arm_ae(sample: ExperimentSample, seed: int) -> Iterator[tuple[str, ARMAE, TransactionTable]]:
     """Yield the steps of ARM-AE: the name, the miner and the table of each.
 
     Args:
@@ -446,12 +446,12 @@ class Procedure:
         sensors: Number of sensors to sample; by default the parameter ``sensors``.
     """
 
-    run: Callable[[Sample, Parameters, int, Notify], Iterator[Record]]
+    run: Callable[[ExperimentSample, Parameters, int, Notify], Iterator[Record]]
     uses: tuple[str, ...]
     sensors: int | None = None
 
 
-def compare_semantics(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def compare_semantics(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine with FP-Growth and Aerial, with and without semantics, in every encoding."""
     exhaustive = {"published": _mine_published, "faithful": _mine_faithful, "corrected": _mine_corrected}
     for variant, mine in exhaustive.items():
@@ -468,7 +468,7 @@ def compare_semantics(sample: Sample, p: Parameters, seed: int, notify: Notify) 
         yield from mine(sample, p, seed, least)
 
 
-def mine_lifted(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def mine_lifted(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine rules with variables: with Aerial, at every similarity, and exhaustively."""
     notify("Aerial, lifted")
     table = sample.table("lifted")
@@ -489,7 +489,7 @@ def _extract_at_similarities(learner: Any, model: Any, table: Any, p: Parameters
         yield measure_rules("Aerial by similarity", variant, rules, at=similarity)
 
 
-def _mine_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
+def _mine_published(sample: ExperimentSample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
     """Mine with FP-Growth and H-Mine of mlxtend as the released code does, on its tables and at its minimum support."""
     limits: dict[str, Any] = {"min_support": p.released_min_support, "min_confidence": p.min_confidence}
     limits["max_antecedents"] = p.antecedents
@@ -503,7 +503,7 @@ def _mine_published(sample: Sample, p: Parameters, seed: int, least: Mapping[str
         yield measure_rules(row, "published", rules, seconds=seconds, **facts)
 
 
-def _mine_faithful(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
+def _mine_faithful(sample: ExperimentSample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
     """Mine with the FP-Growth of mlxtend without semantics, and with Naive SemRL in its published encoding."""
     limits: dict[str, Any] = {"min_confidence": p.min_confidence, "max_antecedents": p.antecedents}
     without, with_ = least["wo-s"], max(least["w-s"], p.least_published_support)
@@ -518,7 +518,7 @@ def _mine_faithful(sample: Sample, p: Parameters, seed: int, least: Mapping[str,
     yield measure_rules("FP-Growth w-s (grounded)", "faithful", rules, min_support=least["w-s"], **_limit_facts(rules))
 
 
-def _mine_corrected(sample: Sample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
+def _mine_corrected(sample: ExperimentSample, p: Parameters, seed: int, least: Mapping[str, float]) -> Iterator[Record]:
     """Mine exhaustively in every encoding, with the exact miner."""
     # Shows the effect of constants on the network: they are inputs, but not consequents.
     rules, seconds = mine_timed(make_aerial("corrected", p, seed, keep_constants=True), sample.table("grounded"))
@@ -541,7 +541,7 @@ def _limit_facts(rules: RuleSet) -> dict[str, Any]:
     return {"stopped": f"stopped at {len(rules):,} rules"} if rules.ending is SearchStatus.LIMIT else {}
 
 
-def run_optimisers(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def run_optimisers(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine with every optimiser of TS-NARM at the full number of evaluations, as described and as released."""
     table = sample.feature_table(encoding=Encoding())
     for algorithm in p.algorithms:
@@ -552,13 +552,13 @@ def run_optimisers(sample: Sample, p: Parameters, seed: int, notify: Notify) -> 
     yield from _optimise(sample, p, seed, notify, (p.evaluations,), show_at=False)
 
 
-def sweep_evaluations(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def sweep_evaluations(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine with every optimiser of TS-NARM at increasing numbers of evaluations."""
     yield from _optimise(sample, p, seed, notify, p.sweep_evaluations, show_at=True)
 
 
 def _optimise(
-    sample: Sample, p: Parameters, seed: int, notify: Notify, numbers: tuple[int, ...], *, show_at: bool
+    sample: ExperimentSample, p: Parameters, seed: int, notify: Notify, numbers: tuple[int, ...], *, show_at: bool
 ) -> Iterator[Record]:
     table = sample.feature_table()
     for number in numbers:
@@ -585,7 +585,7 @@ def _optimise(
             )
 
 
-def sweep_similarity(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def sweep_similarity(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Train Aerial once and extract rules at every similarity."""
     for variant in ("published", "faithful", "corrected"):
         notify(f"Aerial, {variant}")
@@ -594,7 +594,7 @@ def sweep_similarity(sample: Sample, p: Parameters, seed: int, notify: Notify) -
         yield from _extract_at_similarities(learner, learner.train(table), table, p, variant)
 
 
-def sweep_exhaustive(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def sweep_exhaustive(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine the existential table exhaustively, varying antecedents and minimum support."""
     table = sample.table("existential")
     sweeps = [
@@ -615,7 +615,7 @@ def sweep_exhaustive(sample: Sample, p: Parameters, seed: int, notify: Notify) -
                 yield measure_rules(f"{row} by {name}", "corrected", rules, seconds=seconds, at=at, **facts)
 
 
-def sweep_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def sweep_aerial(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine with Aerial, varying the number of antecedents; times include training and extraction."""
     for variant in ("faithful", "corrected"):
         table = table_of(sample, variant, "grounded")
@@ -630,7 +630,7 @@ def sweep_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> It
             )
 
 
-def run_arm_ae(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def run_arm_ae(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Mine with ARM-AE, with as many rules per consequent as Aerial finds per feature."""
     notify("ARM-AE, released code")
     rules, seconds = mine_timed(ARMAE.published(seed=seed), sample.published_table("none"))
@@ -654,7 +654,7 @@ def run_arm_ae(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iter
         yield measure_rules("ARM-AE", variant, rules, seconds=seconds, rules_per_consequent=per_consequent)
 
 
-def ablate_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def ablate_aerial(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Go from the released Aerial to ours, one setting at a time; then exchange single settings of two variants."""
 
     for number, (step, miner, table) in enumerate(list_aerial(sample, p, seed)):
@@ -667,7 +667,7 @@ def ablate_aerial(sample: Sample, p: Parameters, seed: int, notify: Notify) -> I
         yield measure_rules(f"Aerial wo-s: {name}", variant, rules, seconds=seconds)
 
 
-def ablate_others(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def ablate_others(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Go from the released LSHADE and ARM-AE to the paper's text, one setting at a time."""
     chosen: dict[str, Any] = {}
     rounded, plain = sample.feature_table(encoding=Encoding()), sample.feature_table()
@@ -685,7 +685,7 @@ def ablate_others(sample: Sample, p: Parameters, seed: int, notify: Notify) -> I
         yield measure_rules(f"ARM-AE {number + 1}: {name}", "published", rules, seconds=seconds)
 
 
-def measure_complexity(sample: Sample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
+def measure_complexity(sample: ExperimentSample, p: Parameters, seed: int, notify: Notify) -> Iterator[Record]:
     """Time Aerial's training by the number of sensors, and Aerial and exhaustive mining by minimum support."""
     for number in p.complexity_sensors:
         notify(f"training, {number} sensors")
@@ -707,7 +707,7 @@ def measure_complexity(sample: Sample, p: Parameters, seed: int, notify: Notify)
 
 
 def _procedure(
-    run: Callable[[Sample, Parameters, int, Notify], Iterator[Record]], uses: str, sensors: int | None = None
+    run: Callable[[ExperimentSample, Parameters, int, Notify], Iterator[Record]], uses: str, sensors: int | None = None
 ) -> Procedure:
     return Procedure(run, tuple(uses.split()), sensors)
 

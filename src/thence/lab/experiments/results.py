@@ -26,19 +26,6 @@ from thence._base.integrity.checksums import CHECKSUM, read_sealed, seal
 from thence.errors import RunError, quote
 from thence.lab.experiments.files import METRICS, VARIANTS, Claim, Experiment
 
-__all__ = [
-    "NO_VERDICT",
-    "Cell",
-    "Repeat",
-    "Results",
-    "RowKey",
-    "Store",
-    "TableLine",
-    "Verdict",
-    "check_claims",
-    "summarise",
-]
-
 FORMAT = 1
 _DELETE = "delete the file; the repeat is then run again"
 _TYPES: Mapping[str, type] = {"work": str, "dataset": str, "repeat": int, "sensors": list, "records": list}
@@ -68,7 +55,7 @@ class Repeat:
 
 
 @dataclass(frozen=True)
-class Store:
+class ResultStore:
     """The repeats that are stored in a folder.
 
     Args:
@@ -338,7 +325,7 @@ def _find_varied_value(experiment: Experiment, repeat: Repeat, record: Mapping[s
 
 
 NO_VERDICT = "–"
-"""What ``Verdict.held`` is where a number is a lower bound only."""
+"""What ``ClaimVerdict.held`` is where a number is a lower bound only."""
 _OF_ONE_ROW = ("rising", "falling", "level", "power")
 _RELATIVE = ("rules", "seconds")
 
@@ -350,7 +337,7 @@ Outcome = tuple[list[str], list[str]]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """Whether a claim holds on one data set in one variant.
 
     Args:
@@ -402,7 +389,7 @@ class _Case:
         return f"{name}{sign}{format_number(value, self.claim.metric)}"
 
 
-def check_claims(results: Results) -> list[Verdict]:
+def check_claims(results: Results) -> list[ClaimVerdict]:
     """Check every claim in ``results`` on every data set and variant that has the numbers for it."""
     out = []
     for claim in results.experiment.claims:
@@ -414,7 +401,7 @@ def check_claims(results: Results) -> list[Verdict]:
     return out
 
 
-def _check_claim(results: Results, claim: Claim, dataset: str, variant: str) -> Verdict | None:
+def _check_claim(results: Results, claim: Claim, dataset: str, variant: str) -> ClaimVerdict | None:
     case = _find_case(results, claim, dataset, variant)
     outcome = None if case is None else _evaluate(case, lambda cell: cell.mean)
     if case is None or outcome is None:
@@ -423,14 +410,14 @@ def _check_claim(results: Results, claim: Claim, dataset: str, variant: str) -> 
     if variant in claim.instead:
         text = f"{', '.join(claim.instead[variant].values())}: {text}"
     if case.bounds:
-        return Verdict(claim, dataset, variant, NO_VERDICT, text, None, None)
+        return ClaimVerdict(claim, dataset, variant, NO_VERDICT, text, None, None)
     held = _join(outcome[0])
     if variant == "paper":
-        return Verdict(claim, dataset, variant, held, text, None, None)
+        return ClaimVerdict(claim, dataset, variant, held, text, None, None)
     numbers = sorted(set.intersection(*(set(cell.values) for cell in (*case.left.values(), *case.right.values()))))
     single = [_evaluate(case, lambda cell, n=n: cell.values.get(n)) for n in numbers]  # type: ignore[misc]
     in_all = sum(one is not None and _join(one[0]) == "yes" for one in single)
-    return Verdict(claim, dataset, variant, held, text, in_all, len(single))
+    return ClaimVerdict(claim, dataset, variant, held, text, in_all, len(single))
 
 
 def _join(held: Sequence[str]) -> str:

@@ -31,12 +31,10 @@ from thence.lab.experiments.files import (
 )
 from thence.lab.experiments.page import format_text, write_page, write_tables
 from thence.lab.experiments.procedures import PROCEDURES, warm_up
-from thence.lab.experiments.results import Repeat, Results, Store, Verdict, check_claims, summarise
+from thence.lab.experiments.results import ClaimVerdict, Repeat, Results, ResultStore, check_claims, summarise
 from thence.lab.experiments.samples import identify_data, load_data
 from thence.runs.provenance import environment
 from thence.search.torch_runtime import one_thread
-
-__all__ = ["Reproduction", "Task", "report", "reproduce"]
 
 _THREADS = (
     "OMP_NUM_THREADS",
@@ -99,7 +97,7 @@ class Reproduction:
     """
 
     results: Mapping[str, Results]
-    verdicts: Mapping[str, Sequence[Verdict]]
+    verdicts: Mapping[str, Sequence[ClaimVerdict]]
     folder: Path
     page: Path
 
@@ -165,7 +163,7 @@ def reproduce(
     require_seed(seed)
     plan = [(one, _list_datasets(one, dataset)) for one in chosen]
     tasks = _plan_tasks(plan, repeats=repeats, quick=quick, seed=seed, parameters=parameters or {})
-    store = Store(Path(out))
+    store = ResultStore(Path(out))
     missing = [task for task in tasks if _load_repeat(store, task) is None]
     with show_progress(progress) as progress_callback:
         with open_executor(executor, address=address) as where:
@@ -201,7 +199,7 @@ def report(
     Raises:
         RunError: No such repeats are stored, or they have other settings.
     """
-    store = Store(Path(out))
+    store = ResultStore(Path(out))
     plan = [(one, _list_datasets(one, dataset)) for one in _list_experiments(experiment)]
     repeats = store.count_repeats()
     tasks = _plan_tasks(plan, repeats=repeats, quick=quick, seed=seed, parameters=parameters or {}) if repeats else {}
@@ -266,7 +264,7 @@ def _plan_tasks(
     return dict.fromkeys(sorted(found.values(), key=lambda task: (names.index(task.dataset), task.repeat)))
 
 
-def _load_repeat(store: Store, task: Task) -> Repeat | None:
+def _load_repeat(store: ResultStore, task: Task) -> Repeat | None:
     return store.load(task.procedure, task.dataset, task.repeat, task.made_with)
 
 
@@ -283,7 +281,9 @@ def run_task(task: Task, notify: Callable[[str], None] = lambda note: None) -> R
     )
 
 
-def _run_tasks(missing: Sequence[Task], store: Store, *, jobs: int, executor: Executor, progress: Progress) -> None:
+def _run_tasks(
+    missing: Sequence[Task], store: ResultStore, *, jobs: int, executor: Executor, progress: Progress
+) -> None:
     if not missing:
         return
     begin = time.monotonic()
@@ -322,7 +322,7 @@ def _run_repeat(_: None, task: Task) -> Repeat:
     return run_task(task)
 
 
-def _run_and_save(task: Task, store: Store) -> None:
+def _run_and_save(task: Task, store: ResultStore) -> None:
     store.save(run_task(task))
 
 
@@ -351,7 +351,7 @@ def _single_threaded() -> Iterator[None]:
 def _write_results(
     plan: Sequence[tuple[Experiment, tuple[str, ...]]],
     repeats: Sequence[Repeat],
-    store: Store,
+    store: ResultStore,
     *,
     quick: bool,
     progress: Progress,

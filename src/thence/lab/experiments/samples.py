@@ -42,22 +42,9 @@ from thence.runs.configuration import INPUT_FILES, Config, DiscretizeConfig, Enr
 from thence.runs.inputs import load_system
 from thence.runs.preparation import Prepared, window_readings
 from thence.runs.provenance import hash_files
+from thence.tables.blocks import Block, Column
 from thence.tables.enrich.surroundings import Surroundings
-from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
-
-__all__ = [
-    "PROPERTIES",
-    "ClosedBins",
-    "Encoding",
-    "ExperimentData",
-    "Sample",
-    "build_published_table",
-    "choose_sensors",
-    "find_dataset_setup",
-    "identify_data",
-    "load_data",
-    "round_readings",
-]
+from thence.tables.transactions import FeatureTable, TransactionTable
 
 Mode = Literal["none", "grounded", "existential"]
 
@@ -76,7 +63,7 @@ class ExperimentData:
     system: System
     readings: WindowedReadings
 
-    def sample(self, count: int, *, seed: int, repeat: int, parameters: Parameters) -> Sample:
+    def sample(self, count: int, *, seed: int, repeat: int, parameters: Parameters) -> ExperimentSample:
         """Draw the sensors of one repeat, the same in every experiment with this number of sensors.
 
         Args:
@@ -88,7 +75,7 @@ class ExperimentData:
         graph, binding = self.system.require_graph()
         rng = np.random.default_rng([seed, zlib.crc32(self.name.encode()), repeat])
         ids = [sensor.id for sensor in self.readings.sensors if sensor.id in binding]
-        return Sample(self, choose_sensors(graph, binding, ids, count=count, rng=rng), parameters)
+        return ExperimentSample(self, choose_sensors(graph, binding, ids, count=count, rng=rng), parameters)
 
 
 def find_dataset_setup(dataset: str) -> DatasetSetup:
@@ -164,7 +151,7 @@ def _load_data(dataset: str, quick: bool, made: str) -> ExperimentData:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class ExperimentSample:
     """A sample of sensors and its tables, each of which is built once.
 
     Args:

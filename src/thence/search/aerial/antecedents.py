@@ -21,8 +21,6 @@ from thence.search.aerial.autoencoder import UNSURE, QueryNetwork, softmax_at
 from thence.search.neighbours import Neighbours
 from thence.search.torch_runtime import product_precision
 
-__all__ = ["PassedBatch", "find_antecedents", "find_mutual_antecedents"]
-
 Items = NDArray[np.int64]
 """One combination per row, its items ascending."""
 

@@ -28,18 +28,6 @@ from torch import Tensor
 
 from thence.errors import ConfigError
 
-__all__ = [
-    "UNSURE",
-    "Autoencoder",
-    "Layout",
-    "QueryNetwork",
-    "centre_blocks",
-    "choose_faithful_widths",
-    "choose_widths",
-    "initialise",
-    "softmax_at",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Group:

@@ -26,8 +26,6 @@ from thence.search.aerial.autoencoder import UNSURE, QueryNetwork
 from thence.search.neighbours import Neighbours
 from thence.search.torch_runtime import one_thread, product_precision
 
-__all__ = ["ConsequentSearch", "Consequents", "FirstLook", "Sketch", "find_likely_classes"]
-
 LEAST_STATES = 512
 """The fewest states from which their main directions can be estimated."""
 LEAST_WIDTH, LEAST_CELLS = 96, 1000

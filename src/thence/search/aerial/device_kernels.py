@@ -20,8 +20,6 @@ _there = find_spec("triton") is not None
 triton: Any = importlib.import_module("triton") if _there else SimpleNamespace(jit=lambda function: function)
 tl: Any = importlib.import_module("triton.language") if _there else None
 
-__all__ = ["ROWS", "answer_group", "centre_rows", "mark_likely"]
-
 ROWS, FEATURES, WARPS = 16, 32, 2
 """Rows and features of one program of ``answer_group``, and its threads by 32."""
 LOOKED = 512

@@ -27,16 +27,6 @@ from thence.search.aerial.autoencoder import UNSURE, Autoencoder, Layout, QueryN
 from thence.search.aerial.consequents import Consequents, ConsequentSearch
 from thence.search.aerial.settings import SearchSettings
 
-__all__ = [
-    "RuleArrays",
-    "extract_in_parts",
-    "extract_itemsets",
-    "extract_rules",
-    "extract_top_rules",
-    "select_top_rules",
-    "split_search",
-]
-
 QueryProgress = Callable[[int, int], None]
 """Called with the number of queries made so far and the number that a full search would make."""
 

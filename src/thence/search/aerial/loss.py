@@ -25,8 +25,6 @@ from torch import Tensor
 from thence.search.aerial.autoencoder import Autoencoder, Layout, centre_blocks
 from thence.search.neighbours import Neighbours
 
-__all__ = ["CLOSEST", "AllFeatures", "NearFeatures", "Output", "WideOutput", "compute_gradients", "compute_loss"]
-
 # The gradient of a confidently wrong class is a small difference of large terms; below this distance from
 # certainty float32 would lose it.
 CLOSEST = 1e-4

@@ -39,8 +39,6 @@ from thence.tables.transactions import TransactionTable
 if TYPE_CHECKING:
     from thence.search.aerial.training import Epoch
 
-__all__ = ["Aerial", "AerialModel", "BlockModel"]
-
 RESIDENT_CELLS = 1 << 26
 """Codes of a block with at most this many cells are written out for training; larger ones are sampled on the fly."""
 SMALL_ITEMS = 400

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from thence.search.aerial.autoencoder import Autoencoder
 
-__all__ = ["AerialModel", "BlockModel", "digest_columns", "pattern_text"]
-
 FORMAT, VERSION, DESCRIPTION = "thence-aerial", 2, "model.json"
 
 

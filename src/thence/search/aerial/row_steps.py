@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from thence.search.aerial.loss import CLOSEST
 
-__all__ = ["StepSettings", "make_steps"]
-
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 

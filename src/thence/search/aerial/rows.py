@@ -15,17 +15,6 @@ from numpy.typing import NDArray
 from thence.errors import InputError
 from thence.tables.blocks import Block
 
-__all__ = [
-    "ArrayRows",
-    "BlockRows",
-    "Codes",
-    "RowSource",
-    "check_codes",
-    "compute_marginal_loss",
-    "explain_trivial",
-    "read_sample",
-]
-
 Codes = NDArray[np.integer]
 """Rows × features of class codes, −1 where the value is missing."""
 

@@ -18,8 +18,6 @@ from thence.errors import ConfigError
 from thence.search.neighbours import Neighbours
 from thence.search.torch_runtime import require_device
 
-__all__ = ["LEARNING_RATE", "SearchSettings", "TrainingSettings"]
-
 LEARNING_RATE = 5e-3
 """The learning rate of the paper."""
 

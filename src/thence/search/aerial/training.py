@@ -29,18 +29,6 @@ from thence.search.aerial.settings import LEARNING_RATE, TrainingSettings
 from thence.search.neighbours import Neighbours
 from thence.search.torch_runtime import find_device, product_precision
 
-__all__ = [
-    "Adam",
-    "Epoch",
-    "draw_features_around",
-    "draw_few_of_many_features",
-    "draw_visible_features",
-    "find_visible_items",
-    "make_noisy_input",
-    "sum_by_item_at_once",
-    "train",
-]
-
 PIECE = 1 << 17
 
 

@@ -21,8 +21,6 @@ from thence.statements.controls.signals import BLOCK_COLUMNS, FloatArray, Signal
 from thence.statements.controls.switches import Switch
 from thence.tables.bitmaps.bits import run_threads
 
-__all__ = ["Candidate", "beats_other_days", "confirm", "earlier", "later", "near_best", "screen_all"]
-
 MIN_AGREEMENT = 0.3
 """The least agreement of a reading that is looked at: three of ten armed moments are switches, if all are explained."""
 TIE = 0.15

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from thence.tables.bitmaps.bits import as_kernel_array, helper, kernel
 
-__all__ = ["agreement", "best_cut", "screen"]
-
 MIN_PRESENT = 0.8
 """The least share of the switches at which a reading must not be missing."""
 

@@ -17,8 +17,6 @@ from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Feature, Interval, Item, Role
 from thence.statements.controls.switches import Switch
 
-__all__ = ["Premise", "find_premises"]
-
 _HOLDS = 0.95  # least share of the switches at which a premise holds
 _USUAL = 0.8  # most of the moments at which it holds; beyond, it says nothing
 _MOST = 8  # premises of one change, those that hold least often

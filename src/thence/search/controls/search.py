@@ -32,8 +32,6 @@ from thence.statements.controls.signals import Signals
 from thence.statements.controls.switches import Switch, find_switches, follows
 from thence.statements.controls.thresholds import Tally, count_crossings, estimate_threshold, explained, reach_of
 
-__all__ = ["search_controls"]
-
 _MOST_OFTEN = 0.1  # share of the windows in which a number of an actuator may start or stop
 _MOST_NUMBERS = 100  # changes of numbers that are searched without being asked for
 _ROUNDS = 3  # causes of one change: the switches that one control does not explain may have another

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from thence._base.settings.numbers import require_integer, require_share, require_zone
 from thence.errors import ConfigError
 
-__all__ = ["ControlSettings"]
-
 LEAST_SWITCHES = 6
 """Three switches to find a threshold on and three to confirm it."""
 

@@ -29,8 +29,6 @@ from thence.search.exact.search import RuleBlock
 from thence.search.neighbours import Neighbours
 from thence.tables.bitmaps.bits import Words
 
-__all__ = ["DeviceBits", "count_common", "search_on_device"]
-
 # Matrices of 8-bit integers are multiplied in tiles of this many rows.
 _TILE = 32
 # The bitmaps are unpacked whole if they take no more bytes than this, else in chunks of this size.
@@ -227,7 +225,7 @@ def _needed(problem: SearchProblem, n: Tensor, n_antecedent: Tensor) -> Tensor:
     )
 
 
-class _Task(NamedTuple):
+class _DeviceTask(NamedTuple):
     """The arrays of a search among all features."""
 
     items: DeviceBits
@@ -244,7 +242,7 @@ class _Task(NamedTuple):
         return self.feature.device.type
 
 
-def _task(problem: SearchProblem, device: torch.device) -> _Task:
+def _task(problem: SearchProblem, device: torch.device) -> _DeviceTask:
     def move(values: NDArray[np.generic]) -> Tensor:
         return torch.tensor(values, device=device)
 
@@ -253,7 +251,7 @@ def _task(problem: SearchProblem, device: torch.device) -> _Task:
     used, feature = np.unique(problem.feature, return_inverse=True)
     present = DeviceBits(problem.present[used], device, like=items) if len(problem.present) else None
     n_items = len(problem.name)
-    task = _Task(
+    task = _DeviceTask(
         items,
         present,
         move(feature.astype(np.int64)),
@@ -267,7 +265,7 @@ def _task(problem: SearchProblem, device: torch.device) -> _Task:
     return task._replace(pairs=_pairs(task)) if worth else task
 
 
-def _pairs(task: _Task) -> Tensor:
+def _pairs(task: _DeviceTask) -> Tensor:
     """The rows that each two items share; none for the items of one feature."""
     n_items = len(task.feature)
     pairs = torch.empty((n_items, n_items), dtype=torch.int32, device=task.feature.device)
@@ -277,12 +275,12 @@ def _pairs(task: _Task) -> Tensor:
     return pairs
 
 
-def _batch(task: _Task) -> int:
+def _batch(task: _DeviceTask) -> int:
     """How many antecedents are counted at once: a multiple of 32."""
     return max(_CELLS[task.kind] // max(len(task.feature), 1) // 32, 1) * 32
 
 
-def _count_items(task: _Task, antecedents: Tensor) -> Tensor:
+def _count_items(task: _DeviceTask, antecedents: Tensor) -> Tensor:
     """Count the rows that antecedents share with every item of another feature; 0 for the items of their own."""
     counts = count_common(task.items, antecedents, task.items)
     counts.scatter_(1, antecedents, 0)
@@ -303,7 +301,7 @@ def _search_all(problem: SearchProblem, device: torch.device) -> Iterator[tuple[
         yield _in_order(found, problem.max_antecedents), min(low + step, len(first)) / len(first)
 
 
-def _visit(task: _Task, antecedents: Tensor, n_held: Tensor) -> Iterator[_Found]:
+def _visit(task: _DeviceTask, antecedents: Tensor, n_held: Tensor) -> Iterator[_Found]:
     """Yield the rules of some antecedents, and of those that grow from them."""
     problem = task.problem
     level = antecedents.shape[1]
@@ -324,7 +322,7 @@ def _visit(task: _Task, antecedents: Tensor, n_held: Tensor) -> Iterator[_Found]
             yield from _visit(task, longer, counts[row, item].long())
 
 
-def _hopeful(task: _Task, chosen: Tensor, held: Tensor) -> tuple[Tensor, Tensor]:
+def _hopeful(task: _DeviceTask, chosen: Tensor, held: Tensor) -> tuple[Tensor, Tensor]:
     """Keep the antecedents of which some consequent may be confident, according to the counts of pairs."""
     assert task.pairs is not None
     problem = task.problem
@@ -337,7 +335,7 @@ def _hopeful(task: _Task, chosen: Tensor, held: Tensor) -> tuple[Tensor, Tensor]
     return chosen[alive], held[alive]
 
 
-def _rules(task: _Task, chosen: Tensor, held: Tensor, counts: Tensor) -> tuple[Tensor, _Found]:
+def _rules(task: _DeviceTask, chosen: Tensor, held: Tensor, counts: Tensor) -> tuple[Tensor, _Found]:
     """Return how many rows longer antecedents need, and the rules of these antecedents with their counts."""
     problem = task.problem
     known: Tensor | None = None
@@ -361,14 +359,14 @@ def _rules(task: _Task, chosen: Tensor, held: Tensor, counts: Tensor) -> tuple[T
     return floor.clamp(min=1), (chosen[row].int(), item.int(), table.int())
 
 
-def _per_set(task: _Task, features: Tensor) -> Tensor:
+def _per_set(task: _DeviceTask, features: Tensor) -> Tensor:
     """For each antecedent and each feature, the rows in which it and those of the antecedent are present."""
     assert task.present is not None
     sets, which = torch.unique(features, dim=0, return_inverse=True)
     return count_common(task.present, sets, task.present).long()[which]
 
 
-def _count_single(task: _Task, known: Tensor, row: Tensor, item: Tensor) -> Tensor:
+def _count_single(task: _DeviceTask, known: Tensor, row: Tensor, item: Tensor) -> Tensor:
     """Count the rows in which an item holds among those in which the features of an antecedent are present."""
     step = max(_WORDS[task.kind] // known.shape[1], 1)
     parts = [

@@ -25,12 +25,11 @@ from thence.search.exact.search import RuleBlock, Search, SearchInput
 from thence.search.neighbours import Neighbours, near_columns
 from thence.statements.rules.bounds import as_fraction
 from thence.tables.admissibility import item_masks, trivial_pairs, without_trivial
-from thence.tables.transactions import Block, TransactionTable
+from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
     from thence.search.exact.miner import Exact
-
-__all__ = ["MAX_BITMAP_BYTES", "RuleEstimate", "estimate_rules", "require_room", "search_input", "suggest_settings"]
 
 MAX_BITMAP_BYTES = 6 << 30
 SUPPORTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)

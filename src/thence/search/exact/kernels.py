@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from thence.tables.bitmaps.bits import Integer, Words, and_count, ctpop, helper, kernel
 
-__all__ = ["FILLED", "PROCESSED", "SearchProblem", "SearchState", "continue_search", "count_pairs_of"]
-
 # An intersection with fewer than 1/8 non-zero words is stored as a list of them: a vector popcount processes about
 # eight words in the time that one word takes to be fetched through an index.
 _SPARSE = 8

@@ -33,8 +33,6 @@ from thence.tables.admissibility import trivial_pairs, without_trivial
 from thence.tables.bitmaps.bits import needs_compiling
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["Exact"]
-
 # The share of ``max_rules`` that a search finds before it estimates whether there are more than that.
 _ASK_AFTER = 0.05
 

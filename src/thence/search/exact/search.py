@@ -72,8 +72,6 @@ from thence.tables.bitmaps.bits import (
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["RuleBlock", "Search", "SearchInput", "mine_exact"]
-
 # Pair counts are stored for up to this many frequent items (256 MB); with more, only the bound n(P, i) prunes.
 _MAX_PAIR_ITEMS = 8192
 # The words of all items that should stay in the second-level cache while pairs are counted (1 MB).

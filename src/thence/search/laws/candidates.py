@@ -15,8 +15,6 @@ from thence.statements.laws.places import Places
 from thence.statements.laws.terms import Combination, Term
 from thence.tables.enrich.surroundings import NAMING_PROPERTIES
 
-__all__ = ["Vocabulary", "narrow", "proportions", "sign_pairs", "signed_sums", "vocabulary"]
-
 _MOST_TERMS = 12
 """Terms of one unit at a place beyond which only pairs are compared."""
 

@@ -33,11 +33,6 @@ from thence.statements.laws.places import Ints, Places
 from thence.statements.laws.terms import Combination, Condition
 from thence.tables.resolution import find_resolution
 
-__all__ = [
-    *("Sample", "Scope", "fit_equal", "fit_proportional", "fit_sign"),
-    *("search_equal", "search_proportional", "search_sign", "zero_of"),
-]
-
 _ARBITRARY_ZERO = frozenset({"°C", "°F", "degC", "degF", "C", "F"})
 """Units of which a share has no meaning."""
 _SCREEN = 0.95  # share of the rows of a place that a screened residual covers

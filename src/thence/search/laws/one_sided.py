@@ -19,8 +19,6 @@ from thence.statements.laws.law import Fitted, Law
 from thence.statements.laws.terms import Condition, Term
 from thence.tables.enrich.surroundings import NAMING_PROPERTIES
 
-__all__ = ["search_bounds", "search_one_sided", "search_zero_states"]
-
 _CHANCE = 0.01  # probability at most that as many sensors of the kind go one way by chance
 _TOUCHES = 0.05  # share of the spread within which a bound has to be reached
 _FEWEST_ROWS = 2  # rows of a place with the state of a bound

@@ -26,8 +26,6 @@ from thence.search.laws.telling import Told
 from thence.statements.laws.law import Laws
 from thence.statements.laws.places import Clock, Places
 
-__all__ = ["SEARCHES", "search_laws"]
-
 SEARCHES: Registry[Any] = Registry(
     "search for laws",
     {

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from thence._base.settings.numbers import require_integer, require_number, require_share
 from thence.errors import ConfigError
 
-__all__ = ["LawSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LawSettings:

@@ -21,8 +21,6 @@ from thence.statements.laws.law import Fitted, Law
 from thence.statements.laws.places import Places
 from thence.statements.laws.terms import Condition, Term
 
-__all__ = ["Told"]
-
 Sensors: TypeAlias = frozenset[tuple[int, str]]
 _OCCAM = 0.5  # a law with one more term has to be tighter by this factor
 _SAMPLE = 1_000_000  # cells of which two states are compared

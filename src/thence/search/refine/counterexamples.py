@@ -15,7 +15,7 @@ import numpy as np
 
 from thence._base.display.percent import percent
 from thence.errors import ConfigError, MiningError
-from thence.statements.counting.by_place import PlaceCounts, count_by_place, find_lifted, name_places
+from thence.statements.counting.by_place import CountsByPlace, count_by_place, find_lifted, name_places
 from thence.statements.counting.recount import counted_on
 from thence.statements.rules.bounds import exact_threshold
 from thence.statements.rules.ruleset import ENOUGH_ROWS, RuleSet
@@ -24,9 +24,6 @@ from thence.tables.transactions import TransactionTable
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = ["add_exceptions", "confidence_bound", "find_exceptions", "judge_places", "list_exceptions"]
-
 
 CHANCE = 0.05
 """How often, at most, chance alone makes some place of a rule a clear exception."""
@@ -92,7 +89,7 @@ def find_exceptions(
 
 
 def list_exceptions(
-    counted: Iterable[PlaceCounts],
+    counted: Iterable[CountsByPlace],
     rules: RuleSet,
     *,
     min_confidence: float | None = None,
@@ -192,7 +189,7 @@ def confidence_bound(rules: RuleSet, given: float | None = None) -> float:
     return given
 
 
-def judge_places(counted: PlaceCounts, bound: float, min_rows: int = ENOUGH_ROWS) -> tuple[Bools, Bools]:
+def judge_places(counted: CountsByPlace, bound: float, min_rows: int = ENOUGH_ROWS) -> tuple[Bools, Bools]:
     """Return the places in which a rule applied often enough, and those of them in which it holds.
 
     Args:
@@ -205,14 +202,14 @@ def judge_places(counted: PlaceCounts, bound: float, min_rows: int = ENOUGH_ROWS
     return enough, enough & (counted.n_both * limit.denominator >= counted.n_antecedent * limit.numerator)
 
 
-def _worst_first(counted: PlaceCounts, failing: Bools) -> list[int]:
+def _worst_first(counted: CountsByPlace, failing: Bools) -> list[int]:
     """The failing places, those with the lowest confidence first."""
     places = np.flatnonzero(failing)
     confidence = counted.n_both[places] / counted.n_antecedent[places]
     return [int(place) for place in places[np.argsort(confidence, kind="stable")]]
 
 
-def _name_failures(counted: PlaceCounts, failing: Bools) -> str:
+def _name_failures(counted: CountsByPlace, failing: Bools) -> str:
     """The places in which a rule fails, with their confidence: ``PU-12 (31 %), PU-3 (44 %) and 2 more``."""
     places = _worst_first(counted, failing)
     shown = places[:_NAMED]
@@ -230,7 +227,7 @@ def _percent(held: int, applied: int) -> str:
     return "below 1 %" if held and text == "0 %" else text
 
 
-def _failures(number: int, rules: RuleSet, counted: PlaceCounts, bound: float, min_rows: int) -> list[dict[str, Any]]:
+def _failures(number: int, rules: RuleSet, counted: CountsByPlace, bound: float, min_rows: int) -> list[dict[str, Any]]:
     """The rows of the frame for the rule at position ``number``."""
     enough, holds = judge_places(counted, bound, min_rows)
     places = _worst_first(counted, enough & ~holds)

@@ -30,8 +30,6 @@ from thence.tables.bitmaps.bits import (
 )
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["smallest_cover"]
-
 
 def smallest_cover(
     rules: RuleSet, table: TransactionTable, *, share: float = 1.0, progress: Progress = silent

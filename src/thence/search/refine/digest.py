@@ -45,8 +45,6 @@ from thence.tables.bitmaps.bits import (
 from thence.tables.blocks import Block, Column
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["MOST_ALIKE", "digest", "fact_numbers", "information"]
-
 Hashes = npt.NDArray[np.uint64]
 
 _CHUNK = 1 << 22
@@ -242,7 +240,7 @@ def digest(
     worth = worth * _trust_in_places(rules, parts)
     both_ways = _both_ways(rules, parts, min_confidence) if converses else np.zeros(len(rules), bool)
     leader, alike = _same_facts(rules, parts, both_ways)
-    cells = _Cells(parts, both_ways)
+    cells = _ExplainedCells(parts, both_ways)
     order = _select(rules, cells, worth, np.flatnonzero(leader == np.arange(len(rules))), at_most, progress)
     others = [_others(rules, int(r), alike) for r in order]
     selected = rules.take(order)
@@ -415,7 +413,7 @@ def _names_of_places(encoded: EncodedRules, at: int) -> str:
     return ", ".join(" – ".join(block.embeddings[place][:nodes]) for place in held)
 
 
-class _Cells:
+class _ExplainedCells:
     """The readings that rules explain: one bitmap over frames per series.
 
     Args:
@@ -531,7 +529,9 @@ class _Cells:
         return self._digests[key]
 
 
-def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_most: int, progress: Progress) -> Ints:
+def _select(
+    rules: RuleSet, cells: _ExplainedCells, worth: Floats, candidates: Ints, at_most: int, progress: Progress
+) -> Ints:
     """Select rules greedily; return them in the order in which they should be read.
 
     What a rule adds can only shrink, so what it added earlier is an upper bound and only the best one is recomputed.
@@ -580,7 +580,7 @@ def _select(rules: RuleSet, cells: _Cells, worth: Floats, candidates: Ints, at_m
     return _reading_order(rules, found, features)
 
 
-def _is_new(rule: int, features: Sequence[object], cells: _Cells, about: dict[object, Hashes | None]) -> bool:
+def _is_new(rule: int, features: Sequence[object], cells: _ExplainedCells, about: dict[object, Hashes | None]) -> bool:
     """Whether no rule of another pattern was listed about the same series; what each rule is about is remembered.
 
     "The pressure of the Node it ends at" of a Link and "the pressure of j" where a Pipe ends at j are the same series.

@@ -15,9 +15,8 @@ from thence.statements.counting.encoding import find_codes, group_by_block, numb
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bank import Bank
 from thence.tables.bitmaps.bits import Bools, Indices, Ints
-from thence.tables.transactions import Block, TransactionTable
-
-__all__ = ["EncodedRules", "encode_rules", "factorize_rows"]
+from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,6 @@ from thence.language.patterns import Link, Pattern
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.bitmaps.bits import Bools
 
-__all__ = ["drop_known", "find_known", "implies"]
-
-
 IsA = Callable[[str, str], bool]
 
 

@@ -30,10 +30,8 @@ from thence.statements.rules.bounds import exact_threshold
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bits import Bools, Ints, helper, kernel
-from thence.tables.transactions import Block, Column, TransactionTable
-
-__all__ = ["make_item", "merge_intervals"]
-
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 # Masks of up to this many bytes are built at once.
 _CHUNK_BYTES = 1 << 26

@@ -40,8 +40,6 @@ from thence.tables.bitmaps.bits import (
 )
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["add_simpler", "drop_covered", "drop_mirrored", "drop_trivia", "simplify"]
-
 
 def drop_trivia(rules: RuleSet, table: TransactionTable, *, ontology: Ontology | None = None) -> RuleSet:
     """Drop rules that are true for reasons unrelated to the readings.

@@ -35,9 +35,6 @@ from thence.tables.bitmaps.bits import Bools, Floats, Ints
 from thence.tables.blocks import Block, Codes, Column
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["cut_for", "sharpen"]
-
-
 CONFIRMING = 3
 """One of so many frames confirms what the others show."""
 _ROUNDS = 2

@@ -15,8 +15,6 @@ from thence._base.display.percent import percent
 from thence.show.explorer.schema import Alert
 from thence.statements.keys import is_key
 
-__all__ = ["read_alert"]
-
 _LONGEST = 2_000
 _TOLD = frozenset(
     {"alert", "kind", "time", "message", "places", "n_places", "nodes", "located", "rule", "key", "sentence", "reasons"}

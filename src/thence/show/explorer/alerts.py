@@ -21,8 +21,6 @@ from thence.errors import InputError
 from thence.show.explorer.alert_text import read_alert
 from thence.show.explorer.schema import Alert, AlertPage, Monitor
 
-__all__ = ["AlertFile", "open_monitor"]
-
 _ALERTS = "alerts.jsonl"
 _SNAPSHOT = "state.npz"
 _MOST_KEPT = 10_000
@@ -30,7 +28,7 @@ _MOST_AT_ONCE = 1_000
 _LARGEST_READ = 1 << 24
 
 
-class AlertFile:
+class AlertReader:
     """The alerts of one monitor; may be used from several threads.
 
     Alerts are numbered as they are read, 1, 2, 3, …; a file that is cut or replaced is read from its beginning, and
@@ -46,7 +44,7 @@ class AlertFile:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder) / "alerts.jsonl"
-        ...     watched = AlertFile(0, "plant", path)
+        ...     watched = AlertReader(0, "plant", path)
         ...     before = watched.page(0)["alerts"]
         ...     alert = {"alert": 1, "kind": "silent", "time": "2024-01-02T00:00:00Z", "message": "x"}
         ...     _ = path.write_text(json.dumps(alert) + chr(10))
@@ -126,7 +124,7 @@ class AlertFile:
         self._kept.append(alert)
 
 
-def open_monitor(path: str | Path, number: int) -> AlertFile:
+def open_monitor(path: str | Path, number: int) -> AlertReader:
     """Watch a monitor: by its file of alerts, or by the folder of its state with ``alerts.jsonl`` in it.
 
     Args:
@@ -144,7 +142,7 @@ def open_monitor(path: str | Path, number: int) -> AlertFile:
                 where=str(given),
                 hint=f"start the monitor with --state {given} --alerts {given / _ALERTS}",
             )
-        return AlertFile(number, given.name, given / _ALERTS, state=given)
+        return AlertReader(number, given.name, given / _ALERTS, state=given)
     if given.suffix.lower() not in (".jsonl", ".json", ".ndjson", ".log", ".txt") or not given.parent.is_dir():
         raise InputError(
             "no such folder or file of alerts",
@@ -152,7 +150,9 @@ def open_monitor(path: str | Path, number: int) -> AlertFile:
             hint="give the file of 'thence monitor --alerts', or the folder of its --state",
         )
     state = given.parent if (given.parent / _SNAPSHOT).is_file() else None
-    return AlertFile(number, given.name if given.stem == "alerts" and state is None else given.stem, given, state=state)
+    return AlertReader(
+        number, given.name if given.stem == "alerts" and state is None else given.stem, given, state=state
+    )
 
 
 def _snapshot_facts(folder: Path | None) -> dict[str, str]:

@@ -15,8 +15,6 @@ from thence.show.explorer.routing import Routes
 from thence.show.explorer.security import Guard
 from thence.show.explorer.state import State
 
-__all__ = ["create_app"]
-
 _STATIC = {"explorer.js": "text/javascript; charset=utf-8", "explorer.css": "text/css; charset=utf-8"}
 _PAGE = "index.html"
 _MISSING = (

@@ -10,8 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-__all__ = ["Cache"]
-
 Made = TypeVar("Made")
 
 

@@ -20,15 +20,13 @@ from starlette.responses import Response
 
 from thence.runs.reviews import with_reviews
 from thence.show.explorer.open_run import OpenRun
-from thence.show.explorer.parameters import Parameters, as_integer, filter_names, read_mapping
+from thence.show.explorer.parameters import QueryParameters, as_integer, filter_names, read_mapping
 from thence.show.explorer.problems import RequestError
 from thence.show.explorer.routing import Routes, attachment, events
 from thence.show.explorer.schema import RulePage
 from thence.show.explorer.series_view import MOST_POINTS, series_page
 from thence.show.explorer.state import State
 from thence.statements.files import FORMATS, find_format
-
-__all__ = ["add_changes", "add_monitors", "add_rules", "add_runs"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -50,27 +48,27 @@ def add_runs(routes: Routes, state: State) -> None:
     """
 
     @routes.get("/api/runs", ())
-    def runs(_: Parameters) -> Any:
+    def runs(_: QueryParameters) -> Any:
         return state.describe()
 
     @routes.get("/api/runs/{run}/outline", (), "run")
-    def outline(_: Parameters, run: int) -> Any:
+    def outline(_: QueryParameters, run: int) -> Any:
         return state.run(run).outline()
 
     @routes.get("/api/runs/{run}/report", (), "run")
-    def report(_: Parameters, run: int) -> Any:
+    def report(_: QueryParameters, run: int) -> Any:
         return state.run(run).report()
 
     @routes.get("/api/runs/{run}/drawing", (), "run")
-    def drawing(_: Parameters, run: int) -> Any:
+    def drawing(_: QueryParameters, run: int) -> Any:
         return state.run(run).drawing()
 
     @routes.get("/api/runs/{run}/node", ("id",), "run")
-    def node(given: Parameters, run: int) -> Any:
+    def node(given: QueryParameters, run: int) -> Any:
         return state.run(run).node(given.text("id"))
 
     @routes.get("/api/runs/{run}/series", ("sensor", "start", "end", "points"), "run")
-    def series(given: Parameters, run: int) -> Any:
+    def series(given: QueryParameters, run: int) -> Any:
         material = state.run(run).material
         if material.readings is None:
             raise RequestError(material.why or "The run has no readings over time.", status=404)
@@ -84,7 +82,7 @@ def add_runs(routes: Routes, state: State) -> None:
         )
 
     @routes.get("/api/compare", ("a", "b"))
-    def compare(given: Parameters) -> Any:
+    def compare(given: QueryParameters) -> Any:
         return state.compare(*(_needed(given.integer(name, None), name) for name in ("a", "b")))
 
 
@@ -97,17 +95,17 @@ def add_rules(routes: Routes, state: State) -> None:
     """
 
     @routes.get("/api/runs/{run}/rules", (*filter_names(), *_SORTS, "offset", "limit"), "run")
-    def rules(given: Parameters, run: int) -> Any:
+    def rules(given: QueryParameters, run: int) -> Any:
         return _rule_page(state.run(run), given)
 
     @routes.get("/api/runs/{run}/scatter", filter_names(), "run")
-    def scatter(given: Parameters, run: int) -> Any:
+    def scatter(given: QueryParameters, run: int) -> Any:
         opened = state.run(run)
         return opened.scatter(opened.select(given.rule_filter())[0])
 
     def card(about: str) -> None:
         @routes.get(f"/api/runs/{{run}}/{about}s/{{position}}/card", (), "run", "position")
-        def one(_: Parameters, run: int, position: int) -> Any:
+        def one(_: QueryParameters, run: int, position: int) -> Any:
             opened = state.run(run)
             found = opened.card(about, position)
             if found is None:
@@ -119,11 +117,11 @@ def add_rules(routes: Routes, state: State) -> None:
         card(about)
 
     @routes.get("/api/runs/{run}/places", ("rule",), "run")
-    def places(given: Parameters, run: int) -> Any:
+    def places(given: QueryParameters, run: int) -> Any:
         return state.run(run).places(_needed(given.integer("rule", None), "rule"))
 
     @routes.get("/api/runs/{run}/export", (*filter_names(), *_SORTS, "format", "rule"), "run")
-    def export(given: Parameters, run: int) -> Any:
+    def export(given: QueryParameters, run: int) -> Any:
         opened = state.run(run)
         named = [as_integer("rule", text) for text in given.texts("rule", most=_MOST_CHOSEN)]
         found = _chosen(opened, named) if named else _found(opened, given)
@@ -159,11 +157,11 @@ def add_monitors(routes: Routes, state: State) -> None:
     """
 
     @routes.get("/api/monitors/{monitor}/alerts", ("after",), "monitor")
-    def alerts(given: Parameters, monitor: int) -> Any:
+    def alerts(given: QueryParameters, monitor: int) -> Any:
         return state.alerts(monitor, given.integer("after", 0) or 0)
 
     async def live(request: Request) -> Response:
-        given = Parameters(request.query_params, ("after",))
+        given = QueryParameters(request.query_params, ("after",))
         watched = state.monitor(as_integer("monitor", request.path_params["monitor"])).number
         # A browser that connects again says what it had last.
         resumed = request.headers.get("last-event-id", "")
@@ -195,7 +193,7 @@ def _needed(value: Any, name: str) -> Any:
     return value
 
 
-def _rule_page(opened: OpenRun, given: Parameters) -> RulePage:
+def _rule_page(opened: OpenRun, given: QueryParameters) -> RulePage:
     begin = time.perf_counter()
     wanted = given.rule_filter()
     offset = given.integer("offset", 0) or 0
@@ -222,7 +220,7 @@ def _chosen(opened: OpenRun, named: Sequence[int]) -> Ints:
     return np.array([opened.require_rule(position) for position in dict.fromkeys(named)], np.int64)
 
 
-def _found(opened: OpenRun, given: Parameters) -> Ints:
+def _found(opened: OpenRun, given: QueryParameters) -> Ints:
     """The positions of the rules of a filter."""
     mask, _, _ = opened.select(given.rule_filter())
     down = given.boolean("descending", default=True)

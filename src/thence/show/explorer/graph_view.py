@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from thence.show.reports.material import Material
     from thence.tables.transactions import TransactionTable
 
-__all__ = ["MOST_NEIGHBOURS", "node_properties", "patterns_at", "places_of", "sensors_at"]
-
 MOST_NEIGHBOURS = 200
 
 

@@ -35,8 +35,6 @@ from thence.statements.keys import key_text
 from thence.statements.search import contains
 from thence.statements.statement import FACETS, SearchTexts, Statement
 
-__all__ = ["OpenRun"]
-
 MOST_POINTS = 5_000
 """Number of rules of which the scatter shows a sample."""
 MOST_NODES = 20_000

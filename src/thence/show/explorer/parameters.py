@@ -15,8 +15,6 @@ from thence.show.explorer.rule_index import RuleFilter
 from thence.statements.rules.measures import MEASURES
 from thence.statements.search import split_words
 
-__all__ = ["Parameters", "as_integer", "filter_names", "read_json", "read_mapping"]
-
 _LONGEST = 2_000
 _MOST = 100
 _MOST_WORDS = 20
@@ -37,7 +35,7 @@ class Multi(Protocol):
         ...
 
 
-class Parameters:
+class QueryParameters:
     """The query of a request.
 
     Args:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from thence.errors import ConfigError
 from thence.show.explorer.schema import Problem
 
-__all__ = ["NotFoundError", "RequestError"]
-
 
 class NotFoundError(ConfigError):
     """A run, rule, node, sensor or monitor that was asked for does not exist; answered with status 404."""

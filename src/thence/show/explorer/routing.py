@@ -17,11 +17,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from thence.errors import ConfigError, MiningError, ThenceError
-from thence.show.explorer.parameters import Parameters, as_integer, read_json
+from thence.show.explorer.parameters import QueryParameters, as_integer, read_json
 from thence.show.explorer.problems import NotFoundError, RequestError
 from thence.show.explorer.security import LARGEST_BODY
-
-__all__ = ["Routes", "answer", "attachment", "events"]
 
 Serve = Callable[[Callable[..., Any]], None]
 
@@ -71,7 +69,7 @@ class Routes:
 
         def serve(make: Callable[..., Any]) -> None:
             def handle(request: Request) -> Response:
-                given = Parameters(request.query_params, known)
+                given = QueryParameters(request.query_params, known)
                 return _finish(make(given, *_numbers(request, names)))
 
             self.add(path, handle)
@@ -88,7 +86,7 @@ class Routes:
 
         def serve(make: Callable[..., Any]) -> None:
             async def handle(request: Request) -> Response:
-                Parameters(request.query_params, ())
+                QueryParameters(request.query_params, ())
                 numbers = _numbers(request, names)
                 body = await _body_of(request)
                 return _finish(await asyncio.to_thread(make, body, *numbers))

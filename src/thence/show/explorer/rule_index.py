@@ -27,9 +27,6 @@ from thence.statements.rules.ruleset import RuleSet
 from thence.statements.search import RuleTexts
 from thence.statements.statement import FACETS, Features
 
-__all__ = ["MOST_CHOICES", "UNREVIEWED", "WHOLE_SYSTEM", "RuleFilter", "RuleIndex", "name_patterns"]
-
-
 _MOST = 2
 """Differences that a name lists."""
 

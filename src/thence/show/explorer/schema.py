@@ -9,28 +9,6 @@ from typing import Literal, TypedDict
 
 from thence.show.reports.schema import ControlRow, Count, Fact, LawRow, MeasureColumn, Mining, Review, RuleRow
 
-__all__ = [
-    "Alert",
-    "AlertPage",
-    "Change",
-    "Comparison",
-    "Envelope",
-    "Facet",
-    "Monitor",
-    "NodeDetail",
-    "Outline",
-    "Places",
-    "Problem",
-    "ReviewRequest",
-    "Reviewed",
-    "RulePage",
-    "RunEntry",
-    "Runs",
-    "Scatter",
-    "SeriesPage",
-    "StatementChange",
-]
-
 
 class RunEntry(TypedDict):
     """A run that is open; the id is its position, and no path goes to the client."""

@@ -20,8 +20,6 @@ from urllib.parse import parse_qs
 
 from thence.errors import ConfigError
 
-__all__ = ["HEADERS", "SHORTEST_TOKEN", "Guard", "is_loopback", "make_token", "require_token"]
-
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

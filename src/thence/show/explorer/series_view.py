@@ -18,8 +18,6 @@ from thence.language.english import format_sensor, format_unit
 from thence.show.explorer.problems import NotFoundError
 from thence.show.explorer.schema import Envelope, SeriesPage
 
-__all__ = ["MOST_POINTS", "MOST_SERIES", "envelope", "series_page"]
-
 MOST_SERIES = 20
 MOST_POINTS = 5_000
 Floats = npt.NDArray[np.float64]

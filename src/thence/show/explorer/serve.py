@@ -20,8 +20,6 @@ from thence.runs.run import Run
 from thence.show.explorer.security import SHORTEST_TOKEN, is_loopback, make_token, require_token
 from thence.show.explorer.state import State, open_state
 
-__all__ = ["Explorer", "explore"]
-
 _PATIENCE = 10.0
 _GRACE = 2
 """Seconds that requests have to end."""

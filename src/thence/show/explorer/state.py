@@ -17,7 +17,7 @@ import numpy.typing as npt
 from thence.data.graph.system import System
 from thence.errors import ConfigError
 from thence.runs.run import Run, load_run
-from thence.show.explorer.alerts import AlertFile, open_monitor
+from thence.show.explorer.alerts import AlertReader, open_monitor
 from thence.show.explorer.cache import Cache
 from thence.show.explorer.open_run import OpenRun
 from thence.show.explorer.problems import NotFoundError
@@ -26,9 +26,6 @@ from thence.show.reports.rows import measure_columns
 from thence.statements.controls.control import Control
 from thence.statements.laws.law import Law
 from thence.statements.rules.ruleset import RuleSet
-
-__all__ = ["MOST_CHANGES", "Differences", "State", "compare_rules", "compare_statements", "open_state"]
-
 
 Ints = npt.NDArray[np.int64]
 
@@ -152,7 +149,7 @@ class State:
         (0, ['toy'])
     """
 
-    def __init__(self, monitors: Iterable[AlertFile] = ()) -> None:
+    def __init__(self, monitors: Iterable[AlertReader] = ()) -> None:
         self._runs: list[OpenRun] = []
         self._monitors = list(monitors)
         self._lock = threading.Lock()
@@ -188,7 +185,7 @@ class State:
             raise NotFoundError(f"there is no run {number}", hint=f"{len(self._runs)} are open, counted from 0")
         return self._runs[number]
 
-    def monitor(self, number: int) -> AlertFile:
+    def monitor(self, number: int) -> AlertReader:
         """Return a monitor that is watched.
 
         Args:

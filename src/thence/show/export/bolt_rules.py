@@ -22,8 +22,6 @@ from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.statements.statement import Statement
 
-__all__ = ["StoredRules", "remove_rule_nodes", "subjects_of", "write_rule_nodes"]
-
 _REMOVE = "MATCH (r:ThenceRule {run: $run}) DETACH DELETE r"
 _REMOVE_ALL = "MATCH (r:ThenceRule) DETACH DELETE r"
 _REMOVE_UNUSED = "MATCH (c:ThenceClass) WHERE NOT (c)--() DELETE c"

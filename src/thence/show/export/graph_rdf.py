@@ -20,7 +20,7 @@ from thence.data.graph.matching import GraphIndex
 from thence.data.graph.records import Edge, Node, list_values
 from thence.data.readings.windows import WindowedReadings
 from thence.show.export.observations_rdf import list_moments, observations, typed, windowed_observations
-from thence.show.export.vocabulary import PREFIXES, Vocabulary
+from thence.show.export.vocabulary import PREFIXES, Namespaces
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from thence.data.graph.ontology import Ontology
     from thence.data.readings.sensors import SensorData
     from thence.tables.transactions import TransactionTable
-
-__all__ = ["triples", "write_graph"]
 
 _RDF, _RDFS, _OWL, _SOSA, _PROV = (PREFIXES[name] for name in ("rdf", "rdfs", "owl", "sosa", "prov"))
 
@@ -43,7 +41,7 @@ def triples(
     readings: WindowedReadings | Mapping[str, pl.DataFrame] | None = None,
     table: TransactionTable | None = None,
     reify: bool = True,
-    vocabulary: Vocabulary | None = None,
+    vocabulary: Namespaces | None = None,
 ) -> Iterator[str]:
     """Yield the triples, one line each.
 
@@ -64,7 +62,7 @@ def triples(
         >>> print(*triples(graph))
         <urn:thence:node:Pipe%201> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:thence:class:Pipe> .
     """
-    words = vocabulary or Vocabulary()
+    words = vocabulary or Namespaces()
     numbers = count(1)
     for node in graph.nodes.values():
         term = words.node(node.id)
@@ -99,7 +97,7 @@ def _units(
     sensors: SensorData,
     ontology: Ontology | None,
     table: TransactionTable | None,
-    words: Vocabulary,
+    words: Namespaces,
 ) -> Iterator[str]:
     """The unit of each sensor and its role there, if there are points; a sensor at no point is at its own node."""
     known = [block.pattern for block in table.blocks if block.pattern is not None] if table is not None else None
@@ -132,7 +130,7 @@ def write_graph(graph: KnowledgeGraph, path: str | Path, **options: object) -> P
 
 
 def _properties(
-    term: str, record: Node | Edge, graph: KnowledgeGraph, words: Vocabulary, numbers: Iterator[int]
+    term: str, record: Node | Edge, graph: KnowledgeGraph, words: Namespaces, numbers: Iterator[int]
 ) -> Iterator[str]:
     histories = graph.histories(record.id)
     for name, value in record.properties.items():
@@ -154,7 +152,7 @@ def _limit(value: str, name: str, moment: datetime | None) -> Iterator[str]:
         yield f"{value} <{_PROV}{name}> {list_moments([moment])[0]} ."
 
 
-def _statement(edge: Edge, graph: KnowledgeGraph, words: Vocabulary, numbers: Iterator[int]) -> Iterator[str]:
+def _statement(edge: Edge, graph: KnowledgeGraph, words: Namespaces, numbers: Iterator[int]) -> Iterator[str]:
     term = words.edge(edge.id)
     yield f"{term} <{_RDF}type> <{_RDF}Statement> ."
     yield f"{term} <{_RDF}subject> {words.node(edge.source)} ."
@@ -163,7 +161,7 @@ def _statement(edge: Edge, graph: KnowledgeGraph, words: Vocabulary, numbers: It
     yield from _properties(term, edge, graph, words, numbers)
 
 
-def _hierarchy(ontology: Ontology, words: Vocabulary) -> Iterator[str]:
+def _hierarchy(ontology: Ontology, words: Namespaces) -> Iterator[str]:
     for name, parents in ontology.classes.items():
         yield from (f"{words.cls(name)} <{_RDFS}subClassOf> {words.cls(parent)} ." for parent in sorted(parents))
     for name, relation in ontology.relations.items():

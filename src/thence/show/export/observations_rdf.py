@@ -17,16 +17,15 @@ from thence.data.graph.discovery import Carriers
 from thence.data.graph.matching import GraphIndex
 from thence.errors import ConfigError
 from thence.language.items import Feature, Interval, Value
-from thence.show.export.vocabulary import PREFIXES, Vocabulary, literal
+from thence.show.export.vocabulary import PREFIXES, Namespaces, literal
 from thence.tables.enrich.stars import star_series
 
 if TYPE_CHECKING:
     from thence.data.graph.knowledge_graph import KnowledgeGraph
     from thence.data.graph.ontology import Ontology
     from thence.data.readings.windows import WindowedReadings
-    from thence.tables.transactions import Block, Column, TransactionTable
-
-__all__ = ["list_moments", "observations", "typed", "windowed_observations"]
+    from thence.tables.blocks import Block, Column
+    from thence.tables.transactions import TransactionTable
 
 _SOSA, _XSD = PREFIXES["sosa"], PREFIXES["xsd"]
 
@@ -53,7 +52,7 @@ def list_moments(moments: Iterable[datetime]) -> list[str]:
     return [f'"{moment.isoformat()}"^^<{_XSD}dateTime>' for moment in moments]
 
 
-def observations(readings: Mapping[str, pl.DataFrame], words: Vocabulary, numbers: Iterator[int]) -> Iterator[str]:
+def observations(readings: Mapping[str, pl.DataFrame], words: Namespaces, numbers: Iterator[int]) -> Iterator[str]:
     """Yield the observations of sensors.
 
     Args:
@@ -72,7 +71,7 @@ def observations(readings: Mapping[str, pl.DataFrame], words: Vocabulary, number
 
 def windowed_observations(
     readings: WindowedReadings,
-    words: Vocabulary,
+    words: Namespaces,
     numbers: Iterator[int],
     *,
     table: TransactionTable | None = None,
@@ -136,7 +135,7 @@ _Observed = tuple[list[str], str, Sequence[Any]]
 """What an observation is of, the predicate of its result, and a result per frame."""
 
 
-def _ranks(block: Block, words: Vocabulary) -> Iterator[_Observed]:
+def _ranks(block: Block, words: Namespaces) -> Iterator[_Observed]:
     """The ranks of sensors and of aggregates, from the codes of a block."""
     assert block.pattern is not None
     variables = block.pattern.variables
@@ -158,7 +157,7 @@ def _aggregates(
     graph: KnowledgeGraph,
     binding: Mapping[str, str] | None,
     ontology: Ontology | None,
-    words: Vocabulary,
+    words: Namespaces,
 ) -> Iterator[_Observed]:
     """The aggregates around the foci of a star, as numbers."""
     assert block.pattern is not None
@@ -177,7 +176,7 @@ def _aggregates(
             yield subject, predicate, values
 
 
-def _about(feature: Feature, names: Mapping[str, str], block: Block, words: Vocabulary) -> tuple[list[str], str]:
+def _about(feature: Feature, names: Mapping[str, str], block: Block, words: Namespaces) -> tuple[list[str], str]:
     """What a feature of a variable is an observation of, and its predicate; nothing if there is no such sensor."""
     assert block.pattern is not None
     ranked = "rank" if feature.relative else ""
@@ -202,7 +201,7 @@ def _middle(value: Value | Interval) -> Value:
     return (max(value.low, 0.0) + min(value.high, 1.0)) / 2
 
 
-def _predicate(name: str, words: Vocabulary) -> str:
+def _predicate(name: str, words: Namespaces) -> str:
     return f"<{_SOSA}hasSimpleResult>" if name == "value" else words.reading(name)
 
 

@@ -18,10 +18,8 @@ from itertools import combinations
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role
 from thence.language.patterns import Pattern, SensorVariable
 from thence.language.time_names import STATE_PREFIX
-from thence.show.export.vocabulary import Vocabulary, literal
+from thence.show.export.vocabulary import Namespaces, literal
 from thence.statements.rules.ruleset import Rule
-
-__all__ = ["RuleQuery"]
 
 _IS_A = "rdf:type/rdfs:subClassOf*"
 _RESERVED_NAMES = frozenset({"?time", "?rule", "?place", "?this"})
@@ -44,9 +42,9 @@ class RuleQuery:
         FILTER(!COALESCE(?value3 < 4.0e0, false))
     """
 
-    def __init__(self, rule: Rule, vocabulary: Vocabulary | None = None) -> None:
+    def __init__(self, rule: Rule, vocabulary: Namespaces | None = None) -> None:
         self.rule = rule
-        self.vocabulary = vocabulary or Vocabulary()
+        self.vocabulary = vocabulary or Namespaces()
         self.pattern = Pattern.parse(rule.pattern) if rule.pattern else None
         # In a pattern with points, sensors are at their unit and have a role there.
         points = self.pattern is not None and self.pattern.has_points

@@ -13,16 +13,14 @@ from typing import Any
 
 from thence.language.items import Aspect, Role
 from thence.show.export.rule_query import RuleQuery
-from thence.show.export.vocabulary import PREFIXES, Vocabulary, comment_notes, literal
+from thence.show.export.vocabulary import PREFIXES, Namespaces, comment_notes, literal
 from thence.statements.files.format import Format
 from thence.statements.rules.ruleset import Rule, RuleSet
-
-__all__ = ["FORMAT", "shapes", "write"]
 
 _SHAPES = "urn:thence:shape:"
 
 
-def shapes(rules: Iterable[Rule], *, vocabulary: Vocabulary | None = None) -> str:
+def shapes(rules: Iterable[Rule], *, vocabulary: Namespaces | None = None) -> str:
     """Return Turtle with one shape per rule.
 
     Args:
@@ -35,7 +33,7 @@ def shapes(rules: Iterable[Rule], *, vocabulary: Vocabulary | None = None) -> st
         >>> "sh:targetNode <urn:thence:sensor:p1>" in shapes([rule])
         True
     """
-    words = vocabulary or Vocabulary()
+    words = vocabulary or Namespaces()
     declared = [
         f"  sh:declare [ sh:prefix {literal(prefix)} ; sh:namespace {literal(namespace)}^^xsd:anyURI ]"
         for prefix, namespace in PREFIXES.items()
@@ -54,12 +52,12 @@ def write(rules: RuleSet, path: Path, **namespaces: Any) -> None:
     Args:
         rules: The rules to write.
         path: The file to write.
-        **namespaces: The fields of ``Vocabulary``, such as ``classes="https://brickschema.org/schema/Brick#"``.
+        **namespaces: The fields of ``Namespaces``, such as ``classes="https://brickschema.org/schema/Brick#"``.
     """
-    path.write_text(comment_notes(rules) + shapes(rules, vocabulary=Vocabulary(**namespaces)), encoding="utf-8")
+    path.write_text(comment_notes(rules) + shapes(rules, vocabulary=Namespaces(**namespaces)), encoding="utf-8")
 
 
-def _shape(number: int, rule: Rule, words: Vocabulary) -> list[str]:
+def _shape(number: int, rule: Rule, words: Namespaces) -> list[str]:
     parts = RuleQuery(rule, words)
     body = "\n".join(parts.lines(violations=True))
     if parts.place.startswith("?"):
@@ -87,7 +85,7 @@ def _long_literal(text: str) -> str:
     return f'"""\n{escaped}\n"""'
 
 
-def _target(parts: RuleQuery, words: Vocabulary) -> str:
+def _target(parts: RuleQuery, words: Namespaces) -> str:
     if not parts.place.startswith("?"):
         return f"sh:targetNode {parts.place}"
     feature = parts.rule.consequent.feature

@@ -13,14 +13,12 @@ from typing import Any
 
 from thence.errors import ConfigError
 from thence.show.export.rule_query import RuleQuery
-from thence.show.export.vocabulary import PREFIXES, Vocabulary, comment_notes
+from thence.show.export.vocabulary import PREFIXES, Namespaces, comment_notes
 from thence.statements.files.format import Format
 from thence.statements.rules.ruleset import Rule, RuleSet
 
-__all__ = ["FORMAT", "query", "query_all", "write"]
 
-
-def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary: Vocabulary | None = None) -> str:
+def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary: Namespaces | None = None) -> str:
     """Return a query for the violations or the matches of a rule.
 
     The result has one row per time and place, with the variables of a lifted rule: as many rows as were counted. Where
@@ -46,7 +44,7 @@ def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary
     return "\n".join([*_comment(rule), *_prefixes(), head, *body, "}"]) + "\n"
 
 
-def query_all(rules: Iterable[Rule], *, find: str = "violations", vocabulary: Vocabulary | None = None) -> str:
+def query_all(rules: Iterable[Rule], *, find: str = "violations", vocabulary: Namespaces | None = None) -> str:
     """Return one query for many rules.
 
     The result has the rows of ``query`` for each rule, numbered from 1 in ``?rule``.
@@ -77,9 +75,9 @@ def write(rules: RuleSet, path: Path, *, find: str = "violations", **namespaces:
         rules: The rules to write.
         path: The file to write.
         find: ``"violations"`` or ``"matches"``, as in ``query``.
-        **namespaces: The fields of ``Vocabulary``, such as ``classes="https://brickschema.org/schema/Brick#"``.
+        **namespaces: The fields of ``Namespaces``, such as ``classes="https://brickschema.org/schema/Brick#"``.
     """
-    text = query_all(rules, find=find, vocabulary=Vocabulary(**namespaces))
+    text = query_all(rules, find=find, vocabulary=Namespaces(**namespaces))
     path.write_text(comment_notes(rules) + text, encoding="utf-8")
 
 

@@ -15,8 +15,6 @@ from thence.statements.findings import Findings
 from thence.statements.laws.law import Laws
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["remove_rules", "store_rules"]
-
 
 def store_rules(
     rules: Run | RuleSet | Findings,

@@ -18,8 +18,6 @@ from urllib.parse import quote
 from thence.language.items import Value
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["PREFIXES", "Vocabulary", "comment_notes", "literal"]
-
 PREFIXES = {
     "owl": "http://www.w3.org/2002/07/owl#",
     "prov": "http://www.w3.org/ns/prov#",
@@ -31,7 +29,7 @@ PREFIXES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Vocabulary:
+class Namespaces:
     """The namespaces, and the IRI of each name.
 
     Args:
@@ -46,7 +44,7 @@ class Vocabulary:
         readings: Namespace of values derived from a reading.
 
     Examples:
-        >>> Vocabulary().node("Pipe 28"), Vocabulary(classes="https://brickschema.org/schema/Brick#").cls("AHU")
+        >>> Namespaces().node("Pipe 28"), Namespaces(classes="https://brickschema.org/schema/Brick#").cls("AHU")
         ('<urn:thence:node:Pipe%2028>', '<https://brickschema.org/schema/Brick#AHU>')
     """
 

@@ -31,8 +31,6 @@ from thence.show.reports.schema import Alarm as AlarmPart
 from thence.show.reports.schema import Applied as AppliedPart
 from thence.show.reports.schema import AppliedRule, Detected
 
-__all__ = ["applied_part", "detected_part", "read_applied", "read_detected"]
-
 MOST_RULES = 200
 """Rules that a part lists at most; the verdicts count all of them."""
 MOST_ALARMS = 200

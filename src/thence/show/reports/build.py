@@ -33,8 +33,6 @@ from thence.show.reports.schema import Applied as AppliedPart
 from thence.show.reports.schema import Card, Detected, Report
 from thence.statements.search import index_texts
 
-__all__ = ["FORMAT", "build_report"]
-
 FORMAT = 1
 RULES = 1_000
 CARDS = 12

@@ -19,8 +19,6 @@ from thence.show.reports.rule_cards import make_rule_card
 from thence.show.reports.schema import Card
 from thence.statements.statement import Statement
 
-__all__ = ["COLUMNS", "Cards", "Column"]
-
 
 @dataclass(frozen=True)
 class Column:

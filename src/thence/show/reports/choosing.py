@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from thence.show.reports.periods import Chosen
 
-__all__ = ["best_place", "tell_choice", "tell_period"]
-
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 

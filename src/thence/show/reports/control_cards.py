@@ -14,12 +14,10 @@ from thence.show.reports.choosing import tell_period
 from thence.show.reports.evidence import Evidence
 from thence.show.reports.periods import Chosen, add_up, as_milliseconds, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, Trace
-from thence.show.reports.traces import Series, as_trace, bands_of, sensor_series
+from thence.show.reports.traces import FeatureSeries, as_trace, bands_of, sensor_series
 from thence.statements.controls.control import Control, Controls
 from thence.statements.controls.counting import explain_switches
 from thence.statements.controls.sentences import format_time
-
-__all__ = ["make_control_card"]
 
 
 def make_control_card(evidence: Evidence, position: int) -> Card | None:
@@ -92,9 +90,9 @@ def _explain(
     return after, known, broken
 
 
-def _draw(evidence: Evidence, control: Control) -> list[tuple[Series, list[Band]]]:
+def _draw(evidence: Evidence, control: Control) -> list[tuple[FeatureSeries, list[Band]]]:
     """The reading with its threshold, the second condition, and the actuator; empty if one has no readings."""
-    out: list[tuple[Series, list[Band]]] = []
+    out: list[tuple[FeatureSeries, list[Band]]] = []
     clock = ""
     if control.sensor_feature is None:
         clock = f" at {format_time(control.threshold)}"
@@ -124,7 +122,7 @@ def _threshold(control: Control) -> Band:
     return {"side": "if", "low": None, "high": control.threshold, "states": [], "text": f"falls below {value}{unit}"}
 
 
-def _state(control: Control, actuator: Series, clock: str) -> Band:
+def _state(control: Control, actuator: FeatureSeries, clock: str) -> Band:
     """The state that the actuator switches to."""
     text = f"switches to {control.to_state}{clock}"
     if not control.numeric:

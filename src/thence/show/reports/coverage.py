@@ -22,8 +22,6 @@ from thence.tables.bitmaps.bits import Words, n_words
 from thence.tables.blocks import Block
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["measure_coverage"]
-
 SPANS = 96
 MOST_PLACES = 5_000
 """Places that are listed; of those with equally many rules all or none, unless the first are already too many."""
@@ -114,7 +112,7 @@ def _whole_groups(often: Sequence[tuple[str, int]], most: int) -> Sequence[tuple
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _Antecedents:
     """The distinct antecedents of the rules of a block, and the bitmaps that they are counted on.
 
     Args:
@@ -144,10 +142,10 @@ class _Part:
         width = max((len(one) for one in self.antecedents), default=1)
         return int(self.row_of.shape[1] * self.words.shape[1] * width)
 
-    def first(self, number: int) -> _Part:
+    def first(self, number: int) -> _Antecedents:
         """The part with its first antecedents only."""
         kept = slice(0, max(number, 1))
-        return _Part(
+        return _Antecedents(
             self.words,
             self.row_of,
             self.antecedents[kept],
@@ -168,14 +166,14 @@ class _Part:
         )
 
 
-def _parts(rules: RuleSet, table: TransactionTable | FeatureTable) -> Iterator[_Part]:
+def _parts(rules: RuleSet, table: TransactionTable | FeatureTable) -> Iterator[_Antecedents]:
     """The parts of a table that have rules."""
     for encoded in encode_blocks(rules, table, antecedents_only=True):
         clocks = _clocks(table) if encoded.block is None else _block_clocks(encoded.block)
         yield _part(rules, encoded, list(clocks))
 
 
-def _part(rules: RuleSet, encoded: EncodedBlock, clocks: list[tuple[Times, Ints]]) -> _Part:
+def _part(rules: RuleSet, encoded: EncodedBlock, clocks: list[tuple[Times, Ints]]) -> _Antecedents:
     chosen, words, row_of = encoded.rules, encoded.bank.words, encoded.bank.row_of
     lifted = encoded.block if encoded.block is not None and encoded.block.pattern is not None else None
     left = np.sort(encoded.antecedents, axis=1)
@@ -189,13 +187,13 @@ def _part(rules: RuleSet, encoded: EncodedBlock, clocks: list[tuple[Times, Ints]
         place_of, places = _places_of_items(rules)
         of_rules = [_nodes_of_rules(rules, members, place_of, places) for members in own]
         names = list(dict.fromkeys(name for one in of_rules for name in one))
-        return _Part(words, row_of, antecedents, own, names, None, of_rules, clocks)
+        return _Antecedents(words, row_of, antecedents, own, names, None, of_rules, clocks)
     assert lifted.pattern is not None
     variables = len(lifted.pattern.nodes)
     number: dict[str, int] = {}
     node_of = [[number.setdefault(name, len(number)) for name in one[:variables]] for one in lifted.embeddings]
     matrix = np.array(node_of, np.int64).reshape(len(node_of), variables)
-    return _Part(words, row_of, antecedents, own, list(number), matrix, [{} for _ in own], clocks)
+    return _Antecedents(words, row_of, antecedents, own, list(number), matrix, [{} for _ in own], clocks)
 
 
 def _places_of_items(rules: RuleSet) -> tuple[Ints, list[str]]:
@@ -215,7 +213,7 @@ def _nodes_of_rules(rules: RuleSet, members: Ints, place_of: Ints, places: Seque
     return {places[at]: count for at, count in zip(found.tolist(), counts.tolist(), strict=True)}
 
 
-def _count_part(part: _Part, edges: Times) -> tuple[Ints, dict[str, Words], dict[str, int]]:
+def _count_part(part: _Antecedents, edges: Times) -> tuple[Ints, dict[str, Words], dict[str, int]]:
     """Covered rows by span, covered frames by node, and the number of rules that apply at each node."""
     by_span = np.zeros(len(edges) - 1, np.int64)
     width = part.words.shape[1]

@@ -23,8 +23,6 @@ from thence.data.readings.sensors import site_of_id
 from thence.show.reports.layout import arrange, find_parts, fit_unit_square, pack, place_between
 from thence.show.reports.schema import Count, Drawing, DrawnEdge, DrawnNode
 
-__all__ = ["draw", "group_nodes"]
-
 MOST = 1_500
 """Nodes that a report draws."""
 MOST_GROUPS = 8
@@ -92,7 +90,7 @@ def draw(system: System, *, most: int | None = MOST, groups: int = MOST_GROUPS) 
 
 
 @dataclass(frozen=True)
-class _Part:
+class _DrawnPart:
     """The nodes and edges that are drawn, and what was done to the others."""
 
     nodes: tuple[str, ...]
@@ -100,19 +98,21 @@ class _Part:
     why: tuple[str, ...] = field(default=())
 
 
-def _whole(graph: KnowledgeGraph) -> _Part:
+def _whole(graph: KnowledgeGraph) -> _DrawnPart:
     edges = {
         (edge.source, edge.target, ", ".join(sorted(edge.labels))): None
         for edge in graph.edges.values()
         if edge.source != edge.target
     }
-    return _Part(tuple(graph.nodes), tuple(edges))
+    return _DrawnPart(tuple(graph.nodes), tuple(edges))
 
 
 # Which nodes are drawn
 
 
-def _reduce(part: _Part, graph: KnowledgeGraph, sensors: Mapping[str, Sequence[str]], most: int | None) -> _Part:
+def _reduce(
+    part: _DrawnPart, graph: KnowledgeGraph, sensors: Mapping[str, Sequence[str]], most: int | None
+) -> _DrawnPart:
     """The part of a graph that fits on a page; nodes with sensors and with coordinates stay as long as possible."""
     if most is None:
         return part
@@ -127,7 +127,7 @@ def _reduce(part: _Part, graph: KnowledgeGraph, sensors: Mapping[str, Sequence[s
     return part if len(part.nodes) <= most else _nearest(part, kept, most)
 
 
-def _connected(part: _Part, kept: set[str]) -> _Part:
+def _connected(part: _DrawnPart, kept: set[str]) -> _DrawnPart:
     """Leave out what no path connects with a sensor, if there are sensors."""
     number = {one: at for at, one in enumerate(part.nodes)}
     pairs = np.array([(number[source], number[target]) for source, target, _ in part.edges], np.int64).reshape(-1, 2)
@@ -138,10 +138,10 @@ def _connected(part: _Part, kept: set[str]) -> _Part:
     nodes = tuple(one for one in part.nodes if one not in lost)
     edges = tuple(edge for edge in part.edges if edge[0] not in lost)
     many = f"{len(lost):,} nodes that no path connects" if len(lost) > 1 else "1 node that no path connects"
-    return _Part(nodes, edges, (*part.why, f"{many} with a sensor {'are' if len(lost) > 1 else 'is'} left out."))
+    return _DrawnPart(nodes, edges, (*part.why, f"{many} with a sensor {'are' if len(lost) > 1 else 'is'} left out."))
 
 
-def _as_lines(part: _Part, kept: set[str]) -> _Part:
+def _as_lines(part: _DrawnPart, kept: set[str]) -> _DrawnPart:
     """Draw nodes with two neighbours as lines between them; a chain that ends where it began is left out."""
     around: dict[str, dict[str, str]] = {one: {} for one in part.nodes}
     for source, target, relation in part.edges:
@@ -171,10 +171,10 @@ def _as_lines(part: _Part, kept: set[str]) -> _Part:
         if number[one] < number[other]
     )
     why = f"{len(gone):,} nodes without a sensor and with at most two neighbours are drawn as lines or left out."
-    return _Part(nodes, edges, (*part.why, why))
+    return _DrawnPart(nodes, edges, (*part.why, why))
 
 
-def _without_ends(part: _Part, kept: set[str], most: int) -> _Part:
+def _without_ends(part: _DrawnPart, kept: set[str], most: int) -> _DrawnPart:
     """Leave out ends without a sensor, again and again."""
     nodes, edges = list(part.nodes), list(part.edges)
     before = len(nodes)
@@ -188,10 +188,10 @@ def _without_ends(part: _Part, kept: set[str], most: int) -> _Part:
     if len(nodes) == before:
         return part
     why = f"{before - len(nodes):,} nodes without a sensor at the ends of the graph are left out."
-    return _Part(tuple(nodes), tuple(edges), (*part.why, why))
+    return _DrawnPart(tuple(nodes), tuple(edges), (*part.why, why))
 
 
-def _nearest(part: _Part, kept: set[str], most: int) -> _Part:
+def _nearest(part: _DrawnPart, kept: set[str], most: int) -> _DrawnPart:
     """Keep the nodes with sensors and those nearest to them, in the order of the graph."""
     around: dict[str, list[str]] = {one: [] for one in part.nodes}
     for source, target, _ in part.edges:
@@ -213,13 +213,13 @@ def _nearest(part: _Part, kept: set[str], most: int) -> _Part:
     why = f"{lost:,} nodes that are farthest from the sensors are left out."
     if len(kept) > most:
         why = f"{lost:,} nodes are left out, {len(kept & set(part.nodes)) - len(kept & chosen):,} of them with sensors."
-    return _Part(nodes, edges, (*part.why, why))
+    return _DrawnPart(nodes, edges, (*part.why, why))
 
 
 # Where they are drawn
 
 
-def _place(part: _Part, graph: KnowledgeGraph, *, several: bool) -> tuple[npt.NDArray[np.float64], bool]:
+def _place(part: _DrawnPart, graph: KnowledgeGraph, *, several: bool) -> tuple[npt.NDArray[np.float64], bool]:
     """Positions of the nodes, downwards, and whether these are coordinates; sites are put side by side."""
     if not several:
         return _place_one(part.nodes, part.edges, graph)

@@ -23,8 +23,6 @@ from thence.show.reports.material import Material
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["Evidence"]
-
 _MOST_BETWEEN = 6  # nodes of a path that is shown between two nodes, its ends included
 _MOST_SEEN = 5_000  # nodes that are looked at for such paths
 _DISCOVERED = ("auto", "stars", "paths")

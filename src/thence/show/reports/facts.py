@@ -23,8 +23,6 @@ from thence.statements.laws.law import Law
 from thence.statements.laws.sentences import format_counts
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["choose_facts", "figures_of_rule"]
-
 MOST = 10
 _MOST_LAWS, _MOST_CONTROLS = 4, 3
 _LOOKED_AT = 200

@@ -19,8 +19,6 @@ from thence.language.english import format_unit
 from thence.show.reports.numbers import finite, milliseconds, shorter
 from thence.show.reports.schema import Count, Gaps, GapsRow, GraphSummary, Kind, SystemPart
 
-__all__ = ["describe_graph", "describe_system", "draw_gaps", "span_edges"]
-
 MOST_SPANS = 120
 MOST_ROWS = 60
 _MOST_STATES = 20

@@ -16,15 +16,13 @@ from thence.show.reports.choosing import best_place, tell_choice
 from thence.show.reports.evidence import Evidence
 from thence.show.reports.periods import add_up, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, History, PlaceShare
-from thence.show.reports.traces import Series, as_trace, sensor_series
+from thence.show.reports.traces import FeatureSeries, as_trace, sensor_series
 from thence.statements.laws.counting import check_rows, known_places, lower_bound
 from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Law
 from thence.statements.laws.places import Places
 from thence.statements.laws.sentences import format_term
 from thence.statements.laws.terms import Term
-
-__all__ = ["make_law_card"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -109,7 +107,7 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
 class _Drawn:
     """A series of a card with its bands."""
 
-    series: Series
+    series: FeatureSeries
     bands: tuple[Band, ...] = ()
 
 
@@ -174,7 +172,7 @@ def _band(
     return {"side": "if" if side == "if" else "then", "low": low, "high": high, "states": states or [], "text": text}
 
 
-def _term_series(evidence: Evidence, term: Term, place: Places, frames: Ints) -> Series:
+def _term_series(evidence: Evidence, term: Term, place: Places, frames: Ints) -> FeatureSeries:
     ids = [id for _, id in sorted(place.sensors_of(((1, term),))[0]) if id in evidence.sensor_of]
     role = format_term(term, place.pattern)
     focus = place.ids[0]
@@ -188,7 +186,7 @@ def _term_series(evidence: Evidence, term: Term, place: Places, frames: Ints) ->
     sensor = ids[0] if len(ids) == 1 else ""
     # Of its own sensor a place shows the reading itself; everything else is named by what it is.
     name = sensor if sensor and not term.role and not term.plus and not term.change else role
-    return Series(name, sensor, term.name, unit, focus, role, values, (), tuple(filter(None, nodes)))
+    return FeatureSeries(name, sensor, term.name, unit, focus, role, values, (), tuple(filter(None, nodes)))
 
 
 def _apart(law: Law, place: Places, frames: Ints, factors: Floats | None) -> _Drawn:
@@ -208,7 +206,7 @@ def _apart(law: Law, place: Places, frames: Ints, factors: Floats | None) -> _Dr
     if allowed > 0:
         # Differences that are far smaller than what is allowed are those of floats.
         apart = np.round(apart, max(3 - math.floor(math.log10(allowed)), 0)) + 0.0
-    return _Drawn(Series(name, "", "", of, place.ids[0], name, apart), (_bounds(law, 0.0, allowed, text),))
+    return _Drawn(FeatureSeries(name, "", "", of, place.ids[0], name, apart), (_bounds(law, 0.0, allowed, text),))
 
 
 def _text(value: float) -> str:

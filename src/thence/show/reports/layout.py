@@ -14,8 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["arrange", "find_parts", "fit_unit_square", "pack", "place_between"]
-
 Points = npt.NDArray[np.float64]
 Pairs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int64]

@@ -25,8 +25,6 @@ from thence.search.refine.sharpening import cut_for
 from thence.statements.counting.recount import count_rules
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["Material", "material_of", "recover"]
-
 _PARTS = ("sensors", "graph", "binding", "ontology")
 
 

@@ -10,8 +10,6 @@ from thence.show.reports.numbers import finite
 from thence.show.reports.schema import Matrix, MatrixCell
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["build_matrix"]
-
 Ints = npt.NDArray[np.int64]
 
 MOST = 30

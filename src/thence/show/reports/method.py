@@ -9,8 +9,6 @@ from thence.runs.run import Run
 from thence.show.reports.numbers import finite
 from thence.show.reports.schema import Mining, Stage
 
-__all__ = ["describe_mining"]
-
 
 def describe_mining(run: Run) -> Mining:
     """Return how the rules of a run were found.

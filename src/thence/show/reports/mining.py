@@ -22,8 +22,6 @@ from thence.runs.pipeline import run_given
 from thence.runs.run import Run
 from thence.search.base import Miner
 
-__all__ = ["mine"]
-
 _log = logging.getLogger(__name__)
 _FOR_CONFIG = frozenset(option.name for option in OPTIONS if not option.places[0].startswith("miner."))
 # What else than a name each may be, the attribute that an object must have, and this in words.

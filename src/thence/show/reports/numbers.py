@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["finite", "milliseconds", "shorter"]
-
 DIGITS = 6
 """Significant digits of numbers that are drawn; counts are never rounded."""
 

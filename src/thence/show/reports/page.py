@@ -16,8 +16,6 @@ from thence._base.display.html import text
 from thence._base.integrity.manifest import new_listed_file
 from thence.show.reports.schema import Report
 
-__all__ = ["page_html", "write_page"]
-
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='3' fill='#0a5c9e'/>"
     "<path d='M4 8h7M8 4.5L11.5 8 8 11.5' fill='none' stroke='#fff' stroke-width='1.8'/></svg>"

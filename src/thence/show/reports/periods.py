@@ -16,8 +16,6 @@ import numpy.typing as npt
 from thence.checks.application.episodes import link_frames
 from thence.show.reports.schema import History, Span
 
-__all__ = ["MOST_FRAMES", "Chosen", "add_up", "as_milliseconds", "choose_period", "join_frames"]
-
 Times = npt.NDArray[np.datetime64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]

@@ -20,8 +20,6 @@ from thence.statements.laws.law import Law
 from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["control_rows", "known_rows", "law_rows", "measure_columns", "review_of", "rule_rows", "shown_together"]
-
 _MOST_GROUPED = 5_000
 """With more rules than this, families are not shown together: that needs a look at every rule."""
 

@@ -22,9 +22,9 @@ from thence.show.reports.choosing import best_place, tell_choice
 from thence.show.reports.evidence import Evidence
 from thence.show.reports.periods import Chosen, add_up, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, History, PlaceShare, Trace
-from thence.show.reports.traces import Series, Side, as_trace, bands_of, sensor_series, star_series_of
+from thence.show.reports.traces import FeatureSeries, Side, as_trace, bands_of, sensor_series, star_series_of
 from thence.statements.counting.assurance import share_interval
-from thence.statements.counting.by_place import PlaceCounts, name_places
+from thence.statements.counting.by_place import CountsByPlace, name_places
 from thence.statements.counting.states import find_states, tally_states
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bits import unpack
@@ -32,8 +32,6 @@ from thence.tables.bitmaps.place_counts import count_places
 from thence.tables.blocks import Block
 from thence.tables.enrich.grounded import derived_values
 from thence.tables.transactions import FeatureTable, TransactionTable
-
-__all__ = ["make_rule_card", "place_shares"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -128,7 +126,7 @@ def _only_columns(table: TransactionTable | FeatureTable, rules: RuleSet) -> Tra
     return replace(table, blocks=kept, finer=None)
 
 
-def _count(parts: Sequence[Part], denominator: str) -> PlaceCounts:
+def _count(parts: Sequence[Part], denominator: str) -> CountsByPlace:
     """Count the rule in every place of all parts, one after the other."""
     found = np.concatenate(
         [
@@ -142,10 +140,10 @@ def _count(parts: Sequence[Part], denominator: str) -> PlaceCounts:
         ]
     )
     block = parts[0].block or Block((), 0)
-    return PlaceCounts(0, block, *found.T)
+    return CountsByPlace(0, block, *found.T)
 
 
-def _choose_place(counted: PlaceCounts, bound: float) -> int | None:
+def _choose_place(counted: CountsByPlace, bound: float) -> int | None:
     """Choose the place that shows the rule best."""
     _, holds = judge_places(counted, bound)
     return best_place(counted.n_antecedent, counted.n_both, keeps=holds)
@@ -169,7 +167,7 @@ class _Shown:
     held: Bools
     violated: Bools
     known: Bools
-    series: tuple[tuple[Item, Side, Series, Bools], ...]
+    series: tuple[tuple[Item, Side, FeatureSeries, Bools], ...]
 
 
 def _look(evidence: Evidence, rules: RuleSet, part: Part, embedding: int) -> _Shown:
@@ -205,7 +203,9 @@ def _sides(rules: RuleSet) -> Iterator[Side]:
     yield "then"
 
 
-def _series_of(evidence: Evidence, item: Item, part: Part, place: tuple[str, ...], shown: Bools) -> Series | None:
+def _series_of(
+    evidence: Evidence, item: Item, part: Part, place: tuple[str, ...], shown: Bools
+) -> FeatureSeries | None:
     """The series that an item is about at a place; ``None`` for what is no reading, such as a property or the hour."""
     feature = item.feature
     if feature.aspect is not Aspect.MEASUREMENT or feature.role is Role.TIME:
@@ -224,12 +224,12 @@ def _series_of(evidence: Evidence, item: Item, part: Part, place: tuple[str, ...
     return sensor_series(evidence, sensor, name=feature.name, kind=feature.label, node=at.get(feature.place, ""))
 
 
-def _witness(evidence: Evidence, item: Item, shown: Bools) -> Series | None:
+def _witness(evidence: Evidence, item: Item, shown: Bools) -> FeatureSeries | None:
     """Of the sensors that a statement about some sensor may mean, the one that satisfies it most often."""
     feature = item.feature
     *facts, reading = feature.where
     system = evidence.material.system
-    best: tuple[int, Series] | None = None
+    best: tuple[int, FeatureSeries] | None = None
     for sensor in evidence.readings.sensors:
         if (sensor.kind or sensor.id) != feature.label:
             continue
@@ -252,7 +252,7 @@ def _witness(evidence: Evidence, item: Item, shown: Bools) -> Series | None:
     return None if best is None else best[1]
 
 
-def _satisfies(evidence: Evidence, sensor: str, reading: Item, series: Series) -> Bools:
+def _satisfies(evidence: Evidence, sensor: str, reading: Item, series: FeatureSeries) -> Bools:
     """In which frames a sensor satisfies the condition of a statement."""
     name = reading.feature.name.removeprefix(STATE_PREFIX)
     derived = evidence.readings.derived_states.get(name, {})
@@ -289,7 +289,7 @@ def _traces(
 ) -> tuple[list[Trace], list[str]]:
     """The traces of a card, each series once, and the nodes whose sensors they read."""
     ranks = 0 if evidence.bins is None else evidence.bins.n_ranks
-    found: dict[tuple[str, str], tuple[Series, list[Band]]] = {}
+    found: dict[tuple[str, str], tuple[FeatureSeries, list[Band]]] = {}
     for item, side, series, holds in shown.series:
         _, bands = found.setdefault((series.name, series.role), (series, []))
         bands += bands_of(item, side, series, n_ranks=ranks, held=holds)
@@ -316,7 +316,7 @@ def _history(parts: Sequence[Part], evidence: Evidence) -> History | None:
     return add_up(sums, evidence.readings.every)
 
 
-def place_shares(counted: PlaceCounts, parts: Sequence[Part], bound: float) -> list[PlaceShare]:
+def place_shares(counted: CountsByPlace, parts: Sequence[Part], bound: float) -> list[PlaceShare]:
     """Return how a rule does in its places: exceptions first, the lowest confidence first, then the largest places.
 
     The rows of an episode, in which the antecedent holds without a break, count as one for the lower end of the share.

@@ -29,8 +29,6 @@ from thence.show.reports.page import page_html, write_page
 from thence.show.reports.schema import Applied as AppliedPart
 from thence.show.reports.schema import Detected, Report
 
-__all__ = ["DATA", "PAGE", "RunReport", "add_report", "report"]
-
 PAGE, DATA = "report.html", "report.json"
 """The files in a run folder."""
 

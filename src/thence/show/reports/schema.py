@@ -8,45 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from thence.statements.search import IndexedTexts, SearchIndex
-
-__all__ = [
-    "Alarm",
-    "Applied",
-    "AppliedRule",
-    "Band",
-    "Card",
-    "ControlRow",
-    "Count",
-    "Coverage",
-    "Detected",
-    "Drawing",
-    "DrawnEdge",
-    "DrawnNode",
-    "Fact",
-    "Gaps",
-    "GapsRow",
-    "GraphSummary",
-    "History",
-    "IndexedTexts",
-    "Kind",
-    "KnownRow",
-    "LawRow",
-    "Matrix",
-    "MatrixCell",
-    "MeasureColumn",
-    "Mining",
-    "NodeShare",
-    "PlaceShare",
-    "Report",
-    "Review",
-    "RuleRow",
-    "SearchIndex",
-    "Span",
-    "Stage",
-    "SystemPart",
-    "Trace",
-]
+from thence.statements.search import SearchIndex
 
 
 class Count(TypedDict):

@@ -27,8 +27,6 @@ from thence.tables.discretization import Binning
 from thence.tables.enrich.stars import series_at_focus
 from thence.tables.resolution import find_decimals
 
-__all__ = ["Series", "as_trace", "bands_of", "round_values", "sensor_series", "star_series_of"]
-
 Floats = npt.NDArray[np.float64]
 Side = Literal["if", "then"]
 Range = tuple[float, float]
@@ -37,7 +35,7 @@ _STEPS = 5000  # steps into which the range of a computed series is rounded
 
 
 @dataclass(frozen=True, eq=False)
-class Series:
+class FeatureSeries:
     """What a feature reads at one place, over all frames.
 
     Args:
@@ -65,7 +63,9 @@ class Series:
     ranks: Binning | None = None
 
 
-def sensor_series(evidence: Evidence, sensor: str, *, name: str = "", kind: str = "", node: str = "") -> Series | None:
+def sensor_series(
+    evidence: Evidence, sensor: str, *, name: str = "", kind: str = "", node: str = ""
+) -> FeatureSeries | None:
     """Return what a feature of one sensor reads; for an event, what the sensor itself reads.
 
     Args:
@@ -112,7 +112,7 @@ def sensor_series(evidence: Evidence, sensor: str, *, name: str = "", kind: str 
         ranks = evidence.bins.binnings.get(evidence.bins.group(kind="", sensor=sensor, name=base))
     assert len(values) == len(readings)
     place = node or bound
-    return Series(name_of, sensor, own.kind, own.unit, place, role, values, states, _known(bound, place), ranks)
+    return FeatureSeries(name_of, sensor, own.kind, own.unit, place, role, values, states, _known(bound, place), ranks)
 
 
 def _role(what: str, node: str, sensor: str) -> str:
@@ -151,7 +151,7 @@ def _as_numbers(codes: npt.NDArray[np.integer]) -> Floats:
     return np.where(codes < 0, np.nan, codes.astype(np.float64))
 
 
-def star_series_of(evidence: Evidence, feature: Feature, pattern: Pattern, focus: str) -> Series | None:
+def star_series_of(evidence: Evidence, feature: Feature, pattern: Pattern, focus: str) -> FeatureSeries | None:
     """Return an aggregate of the neighbours of a node.
 
     Args:
@@ -175,10 +175,12 @@ def star_series_of(evidence: Evidence, feature: Feature, pattern: Pattern, focus
     nodes = _known(focus, *(evidence.node_of.get(sensor, "") for sensor in sensors))
     ranks = None if evidence.bins is None else evidence.bins.binnings.get(key)
     single = sensors[0] if len(sensors) == 1 else ""
-    return Series(name, single, feature.label, feature.unit, focus, name, values, (), nodes, ranks)
+    return FeatureSeries(name, single, feature.label, feature.unit, focus, name, values, (), nodes, ranks)
 
 
-def bands_of(item: Item, side: Side, series: Series, *, n_ranks: int = 0, held: npt.NDArray[np.bool_]) -> list[Band]:
+def bands_of(
+    item: Item, side: Side, series: FeatureSeries, *, n_ranks: int = 0, held: npt.NDArray[np.bool_]
+) -> list[Band]:
     """Return the ranges or the states that an item names, on the scale of a series.
 
     Args:
@@ -189,7 +191,7 @@ def bands_of(item: Item, side: Side, series: Series, *, n_ranks: int = 0, held: 
         held: In which frames the item holds; shows where ranks lie if their bins are not known.
 
     Examples:
-        >>> series = Series("s", "s", "flow", "m3/h", "", "the flow", np.array([1.0, 2.0, 3.0]))
+        >>> series = FeatureSeries("s", "s", "flow", "m3/h", "", "the flow", np.array([1.0, 2.0, 3.0]))
         >>> item = Item.compare(Feature("s", label="flow", unit="m3/h"), ">=", 2.0)
         >>> bands_of(item, "then", series, held=series.values >= 2)
         [{'side': 'then', 'low': 2.0, 'high': None, 'states': [], 'text': 'at least 2 m³/h'}]
@@ -232,7 +234,7 @@ def _band(
     return {"side": side, "low": ends[0], "high": ends[1], "states": list(states or ()), "text": text}
 
 
-def _event_band(item: Item, side: Side, series: Series, text: str) -> Band:
+def _event_band(item: Item, side: Side, series: FeatureSeries, text: str) -> Band:
     """What an event is about: the state that is switched to, that lasts or that follows."""
     time = item.feature.time
     assert time is not None
@@ -350,7 +352,7 @@ def round_values(values: Floats, of: Floats) -> list[float | None]:
 
 
 def as_trace(
-    series: Series, bands: Sequence[Band], *, times: npt.NDArray[np.datetime64], start: int, stop: int
+    series: FeatureSeries, bands: Sequence[Band], *, times: npt.NDArray[np.datetime64], start: int, stop: int
 ) -> Trace:
     """Return a series over the frames that a card shows.
 

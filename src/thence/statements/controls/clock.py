@@ -12,8 +12,6 @@ from thence.data.readings.windows import WindowedReadings
 from thence.statements.controls.switches import Switch
 from thence.statements.controls.thresholds import Tally
 
-__all__ = ["Schedule", "find_schedule", "local_seconds"]
-
 
 @dataclass(frozen=True, eq=False)
 class Schedule:

@@ -27,8 +27,6 @@ from thence.statements.statement import (
     item_texts,
 )
 
-__all__ = ["Control", "Controls", "Direction"]
-
 Direction = Literal["above", "below", "at"]
 
 

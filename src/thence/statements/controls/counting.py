@@ -19,8 +19,6 @@ from thence.statements.controls.switches import Switch, follows
 from thence.statements.controls.thresholds import Tally, count_crossings, explained, reach_of
 from thence.statements.statement import States
 
-__all__ = ["control_states", "count_controls", "explain_switches"]
-
 BoolArray = npt.NDArray[np.bool_]
 
 

@@ -13,8 +13,6 @@ from thence.statements.controls.switches import OFF
 if TYPE_CHECKING:
     from thence.statements.controls.control import Control
 
-__all__ = ["format_cause", "format_control", "format_controls", "format_event", "format_time", "group_controls"]
-
 _VERBS = {
     "open": "opens",
     "opened": "opens",

@@ -15,8 +15,6 @@ from thence.data.readings.windows import WindowedReadings
 from thence.statements.controls.thresholds import at_same_pace
 from thence.tables.bitmaps.bits import run_threads
 
-__all__ = ["BLOCK_COLUMNS", "FloatArray", "Signals"]
-
 FloatArray = npt.NDArray[np.float64]
 
 BLOCK_COLUMNS = 64

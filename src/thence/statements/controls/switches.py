@@ -16,8 +16,6 @@ import numpy.typing as npt
 from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
 
-__all__ = ["OFF", "ON", "Switch", "find_switches", "follows"]
-
 OFF, ON = "0", "not 0"
 """The two states of a numeric sensor."""
 

@@ -20,17 +20,6 @@ import numpy.typing as npt
 from thence.tables.cuts import shorten_cut
 from thence.tables.resolution import find_decimals
 
-__all__ = [
-    "WITHIN",
-    "Tally",
-    "Threshold",
-    "at_same_pace",
-    "count_crossings",
-    "estimate_threshold",
-    "explained",
-    "reach_of",
-]
-
 USUAL, JUMP = 0.95, 3.0
 """A jump is a step longer than ``JUMP`` times the quantile ``USUAL`` of all steps of a reading."""
 WITHIN = 2

@@ -28,19 +28,6 @@ from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bits import Floats
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = [
-    "SPANS",
-    "add_confidence_bound",
-    "confidence_bound",
-    "confidence_interval",
-    "effective_rows",
-    "independent_episodes",
-    "require_assurance",
-    "share_interval",
-    "student_quantile",
-    "wilson_bounds",
-]
-
 SPANS = 64
 """Default number of spans: short, so that the data show at which distance they no longer resemble each other."""
 

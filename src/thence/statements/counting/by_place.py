@@ -26,11 +26,9 @@ from thence.tables.transactions import TransactionTable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["PlaceCounts", "by_site", "count_by_place", "count_sites", "find_lifted", "name_places", "with_site_columns"]
-
 
 @dataclass(frozen=True, eq=False)
-class PlaceCounts:
+class CountsByPlace:
     """The counts of one rule in each place; one entry per embedding of the block.
 
     Args:
@@ -52,7 +50,7 @@ class PlaceCounts:
     episodes: Ints
 
 
-def count_by_place(rules: RuleSet, table: TransactionTable, *, denominator: str = "present") -> Iterator[PlaceCounts]:
+def count_by_place(rules: RuleSet, table: TransactionTable, *, denominator: str = "present") -> Iterator[CountsByPlace]:
     """Count rules in each place, one rule after the other.
 
     Meant for the rules that somebody reads: the work grows with rules × places × frames.
@@ -81,7 +79,7 @@ def count_by_place(rules: RuleSet, table: TransactionTable, *, denominator: str 
         for at, rule in enumerate(part.rules.tolist()):
             antecedent, consequent = part.antecedents[at], int(part.consequents[at])
             found = count_places(part.bank, antecedent=antecedent, consequent=consequent, denominator=denominator)
-            yield PlaceCounts(rule, part.block, *found.T)
+            yield CountsByPlace(rule, part.block, *found.T)
 
 
 def find_lifted(rules: RuleSet, table: TransactionTable) -> Ints:

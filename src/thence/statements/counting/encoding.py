@@ -20,17 +20,6 @@ from thence.tables.bitmaps.bits import full_mask, pack_mask
 from thence.tables.blocks import Block
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = [
-    "EncodedBlock",
-    "Missing",
-    "encode_blocks",
-    "find_codes",
-    "find_countable",
-    "group_by_block",
-    "group_by_pattern",
-    "number_items",
-]
-
 Indices = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Table = TransactionTable | FeatureTable

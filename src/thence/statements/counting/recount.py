@@ -30,16 +30,6 @@ from thence.tables.bitmaps.embedding_counts import EmbeddingCounts, count_embedd
 from thence.tables.bitmaps.span_counts import SpanCounts, count_in_spans
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = [
-    "Spans",
-    "count_rules",
-    "count_spans",
-    "counted_on",
-    "data_coverage",
-    "recount",
-    "rule_rows",
-]
-
 Table = TransactionTable | FeatureTable
 
 # Maximum size of the bitmaps over frames × embeddings that are written out at once.

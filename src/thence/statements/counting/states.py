@@ -34,8 +34,6 @@ from thence.tables.bitmaps.bits import (
 from thence.tables.bitmaps.embedding_counts import BLOCK_WORDS, BankRules, gather_block, select_rules, sort_rules
 from thence.tables.bitmaps.intersections import ABSENT, advance, clear, equal
 
-__all__ = ["RuleStates", "Tallies", "find_states", "tally_states", "violations_per_frame"]
-
 Indices = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

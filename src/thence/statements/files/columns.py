@@ -19,8 +19,6 @@ from thence.language.items import Item, Role
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import COUNT_FIELDS, RuleSet
 
-__all__ = ["Columns", "counts_from", "facts_and_notes", "item_from", "require_places"]
-
 Indices = npt.NDArray[np.int32]
 
 

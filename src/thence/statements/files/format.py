@@ -13,8 +13,6 @@ from pathlib import Path
 
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["Format"]
-
 
 @dataclass(frozen=True)
 class Format:

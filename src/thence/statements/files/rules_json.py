@@ -24,8 +24,6 @@ from thence.statements.files.format import Format
 from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import COUNT_FIELDS, RuleSet
 
-__all__ = ["FORMAT", "read", "records", "write"]
-
 _MARK = "thence rules"
 _VERSION = 1
 _MOST_SENTENCES = 100_000

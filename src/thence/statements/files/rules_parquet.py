@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["FORMAT", "read", "write"]
-
 _KEY = b"thence"
 _VERSION = 1
 # Columns with few different texts, of which each is written once; numbers would only be compared in vain.

@@ -14,8 +14,6 @@ from thence.statements.files.format import Format
 from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["CSV", "MARKDOWN", "escape_markdown", "write_csv", "write_markdown"]
-
 _REVIEW = ("review", "review_note")
 """The columns of reviews, if rules have any."""
 

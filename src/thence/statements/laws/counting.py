@@ -25,19 +25,6 @@ from thence.statements.laws.law import Law, Laws, PlaceCounts
 from thence.statements.laws.places import Bools, Clock, Ints, Places
 from thence.statements.statement import States
 
-__all__ = [
-    "carriers_of",
-    "check_rows",
-    "count_at",
-    "count_law",
-    "count_laws",
-    "fit_factors",
-    "known_places",
-    "law_sensors",
-    "law_states",
-    "lower_bound",
-]
-
 STRETCHES = 20
 """Stretches of time into which the later part is cut, to see how failures cluster."""
 _Z = 1.6448536269514722  # one-sided 95 %

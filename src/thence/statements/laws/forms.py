@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from thence.statements.laws.law import Law
     from thence.statements.laws.places import Ints, Places
 
-__all__ = ["AT_LEAST", "AT_MOST", "EQUAL", "FORMS", "PROPORTIONAL", "SIGN", "Form", "Rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:

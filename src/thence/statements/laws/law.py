@@ -22,8 +22,6 @@ from thence.statements.laws.sentences import format_counts, format_statement
 from thence.statements.laws.terms import Combination, Condition, Term
 from thence.statements.statement import PLAIN, Data, Features, HeldCounts, Kind, SearchTexts, States, Trace, Words
 
-__all__ = ["Fitted", "Law", "Laws", "PlaceCounts"]
-
 _FEW_PLACES = 12  # that a search of text finds
 
 

@@ -23,8 +23,6 @@ from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import Pattern, StarRole
 from thence.statements.laws.terms import Combination, Condition, Term
 
-__all__ = ["Clock", "Places"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -11,8 +11,6 @@ from thence.statements.laws.terms import Combination, Term
 if TYPE_CHECKING:
     from thence.statements.laws.law import Law
 
-__all__ = ["format_counts", "format_statement", "format_sum", "format_term", "spell"]
-
 _MOST_NAMED = 3  # exceptions that a sentence names
 
 

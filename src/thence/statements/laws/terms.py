@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Combination", "Condition", "Term"]
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Term:

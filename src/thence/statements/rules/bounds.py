@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from thence.errors import ConfigError
 from thence.statements.rules.measures import MEASURES, Counts, Ratio
 
-__all__ = ["Bound", "as_fraction", "exact_threshold", "is_within"]
-
 Bound = float | int | str | Decimal | Fraction
 
 # Floats of more significant digits are computed: the shortest form of a ratio is that short once in a million.

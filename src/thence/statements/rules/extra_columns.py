@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-__all__ = ["EXTRA_COLUMNS", "ExtraColumn", "columns_from"]
-
 Origin = Literal["lifted", "miner", "assurance", "redundancy", "significance", "digest", "exceptions", "sharpening"]
 
 

@@ -20,8 +20,6 @@ from thence.language.items import Aspect, Feature, Item
 if TYPE_CHECKING:
     from thence.statements.rules.ruleset import Rule, RuleSet
 
-__all__ = ["describe_alike", "family_keys", "group_families", "is_aggregate"]
-
 
 def is_aggregate(feature: Feature) -> bool:
     """Return whether a feature is about several sensors at once."""

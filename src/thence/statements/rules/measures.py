@@ -23,33 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from thence._base.settings.registry import Registry
 from thence.errors import InputError
 
-__all__ = [
-    "MEASURES",
-    "Counts",
-    "Measure",
-    "Measures",
-    "Ratio",
-    "Shown",
-    "all_confidence",
-    "certainty",
-    "chi_squared",
-    "confidence",
-    "consequent_support",
-    "conviction",
-    "cosine",
-    "interestingness",
-    "jaccard",
-    "kulczynski",
-    "leverage",
-    "lift",
-    "odds_ratio",
-    "representativity",
-    "rule_coverage",
-    "support",
-    "yules_q",
-    "zhang",
-]
-
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -19,8 +19,6 @@ from thence.tables.matching import BoolArray, Matcher, column_of, plain_value
 if TYPE_CHECKING:
     from thence.statements.rules.ruleset import RuleSet
 
-__all__ = ["laplace_accuracy", "match_rules", "order_best_first", "predict_rows"]
-
 
 def laplace_accuracy(
     n_both: npt.NDArray[np.int64], n_antecedent: npt.NDArray[np.int64], classes: int

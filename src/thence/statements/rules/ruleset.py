@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["ENOUGH_ROWS", "Rule", "RuleSet", "SearchStatus"]
-
 Indices = npt.NDArray[np.int32]
 
 ENOUGH_ROWS = 10

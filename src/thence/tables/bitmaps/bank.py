@@ -22,8 +22,6 @@ import numpy.typing as npt
 from thence._base.memory import Workspace, in_memory
 from thence.tables.bitmaps.bits import Words, as_kernel_array, full_mask, kernel, n_words, pack_codes
 
-__all__ = ["Bank", "build_bank"]
-
 NOWHERE, EVERYWHERE = 0, 1
 
 Rows = npt.NDArray[np.int32]

@@ -28,34 +28,6 @@ from numpy.typing import ArrayLike, NDArray
 from thence._base.settings.threads import default_threads
 from thence.errors import InputError
 
-__all__ = [
-    "SMALL_WORK",
-    "Bools",
-    "Floats",
-    "Indices",
-    "Integer",
-    "Ints",
-    "Words",
-    "and_count",
-    "as_kernel_array",
-    "check_bitmaps",
-    "common_count",
-    "ctpop",
-    "full_mask",
-    "helper",
-    "item_offsets",
-    "kernel",
-    "n_words",
-    "needs_compiling",
-    "pack_codes",
-    "pack_mask",
-    "popcount",
-    "read_only",
-    "run_threads",
-    "split_range",
-    "unpack",
-]
-
 Words = NDArray[np.uint64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

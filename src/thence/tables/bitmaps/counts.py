@@ -34,8 +34,6 @@ from thence.tables.bitmaps.bits import (
 )
 from thence.tables.bitmaps.intersections import ABSENT, advance, clear, equal, sort_antecedents
 
-__all__ = ["Denominator", "RuleCounts", "count_bitmaps", "cover_rows"]
-
 Denominator = Literal["present", "all"]
 RuleCounts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 

@@ -34,17 +34,6 @@ from thence.tables.bitmaps.bits import (
 )
 from thence.tables.bitmaps.intersections import ABSENT, advance, clear, equal, sort_antecedents
 
-__all__ = [
-    "BLOCK_WORDS",
-    "BankRules",
-    "EmbeddingCounts",
-    "count_embeddings",
-    "gather_block",
-    "select_rules",
-    "sort_rules",
-]
-
-
 BLOCK_WORDS = 512
 """Number of words of each bitmap that are counted at once, so that they stay in the cache."""
 

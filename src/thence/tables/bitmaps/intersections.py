@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from thence.tables.bitmaps.bits import Integer, Words, helper, kernel
 
-__all__ = ["ABSENT", "advance", "clear", "equal", "sort_antecedents"]
-
 ABSENT = np.uint32(0xFFFFFFFF)
 """−1 as an unsigned integer, so that padding sorts last."""
 

@@ -22,8 +22,6 @@ from thence.tables.bitmaps.bits import (
     split_range,
 )
 
-__all__ = ["count_places"]
-
 
 def count_places(
     bank: Bank,

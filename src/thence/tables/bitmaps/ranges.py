@@ -21,9 +21,6 @@ from numpy.typing import NDArray
 from thence.tables.bitmaps.bits import Ints, Words, as_kernel_array, kernel, n_words, pack_mask
 from thence.tables.bitmaps.counts import RuleCounts, count_bitmaps, cover_rows
 
-__all__ = ["Ranges", "Ranks", "count_ranges", "cover_ranges", "pack_ranges", "rank_columns"]
-
-
 # Maximum size of the bitmaps in memory at once.
 _CHUNK_BYTES = 1 << 26
 # Multiplied by eight bytes that are 0 or 1, this gathers them in the highest byte.
@@ -61,7 +58,7 @@ class Ranks:
 
 
 @dataclass(frozen=True)
-class Ranges:
+class RankRanges:
     """Items, each a closed range of ranks.
 
     Args:
@@ -77,9 +74,9 @@ class Ranges:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def take(self, chosen: NDArray[Any]) -> Ranges:
+    def take(self, chosen: NDArray[Any]) -> RankRanges:
         """Return the items at these positions."""
-        return Ranges(self.columns[chosen], self.first[chosen], self.last[chosen])
+        return RankRanges(self.columns[chosen], self.first[chosen], self.last[chosen])
 
 
 def rank_columns(numbers: NDArray[np.float64], is_category: NDArray[np.bool_]) -> Ranks:
@@ -135,12 +132,12 @@ def _fill(codes: NDArray[Any], columns: Ints, first: Ints, last: Ints, mask: NDA
             bitmaps[item, word] = bits
 
 
-def pack_ranges(ranks: Ranks, items: Ranges) -> Words:
+def pack_ranges(ranks: Ranks, items: RankRanges) -> Words:
     """Return one bitmap per item.
 
     Examples:
         >>> made = rank_columns(np.array([[5.0], [7.0], [6.0]]), np.array([False]))
-        >>> pack_ranges(made, Ranges(np.array([0]), np.array([1]), np.array([2]))).tolist()
+        >>> pack_ranges(made, RankRanges(np.array([0]), np.array([1]), np.array([2]))).tolist()
         [[6]]
     """
     width = n_words(ranks.n_rows)
@@ -151,7 +148,7 @@ def pack_ranges(ranks: Ranks, items: Ranges) -> Words:
 
 
 def count_ranges(
-    ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32], consequents: NDArray[np.int32]
+    ranks: Ranks, items: RankRanges, antecedents: NDArray[np.int32], consequents: NDArray[np.int32]
 ) -> RuleCounts:
     """Count rules over ranges, each over the rows in which all its columns are present.
 
@@ -178,7 +175,7 @@ def count_ranges(
     return counted[0], counted[1], counted[2], counted[3]
 
 
-def cover_ranges(ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32]) -> Words:
+def cover_ranges(ranks: Ranks, items: RankRanges, antecedents: NDArray[np.int32]) -> Words:
     """Find the rows in which at least one antecedent holds.
 
     Args:
@@ -196,7 +193,7 @@ def cover_ranges(ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32]) ->
 
 
 def _batches(
-    ranks: Ranks, items: Ranges, antecedents: NDArray[np.int32], consequents: NDArray[np.int32]
+    ranks: Ranks, items: RankRanges, antecedents: NDArray[np.int32], consequents: NDArray[np.int32]
 ) -> Iterator[tuple[slice, NDArray[np.int32], NDArray[np.int32]]]:
     """Yield runs of rules whose bitmaps fit into memory: the rules, their items, and the items renumbered.
 

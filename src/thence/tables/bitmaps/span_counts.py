@@ -37,9 +37,6 @@ from thence.tables.bitmaps.bits import (
 from thence.tables.bitmaps.embedding_counts import BLOCK_WORDS, BankRules, select_rules, sort_rules
 from thence.tables.bitmaps.intersections import ABSENT, advance, clear, equal
 
-__all__ = ["SpanCounts", "count_in_spans"]
-
-
 _RULES_AT_ONCE = 256  # a thread keeps two counts per rule and span
 _TALLIES = 7
 

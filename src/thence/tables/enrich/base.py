@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from thence.tables.enrich.surroundings import Surroundings
     from thence.tables.transactions import FeatureTable, TransactionTable
 
-__all__ = ["EnrichOptions", "Enrichment", "Frames", "Rows"]
-
 Frames: TypeAlias = "npt.NDArray[Any] | slice"
 """Which time frames bins are fitted on: an index array, a mask or a slice."""
 

@@ -21,6 +21,7 @@ from thence.data.graph.matching import most_specific_label
 from thence.data.graph.ontology import Ontology
 from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
+from thence.tables.blocks import Block, Column
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.grounded import (
@@ -36,9 +37,7 @@ from thence.tables.enrich.grounded import (
     state_columns,
 )
 from thence.tables.enrich.surroundings import Surroundings
-from thence.tables.transactions import Block, Column, TransactionTable
-
-__all__ = ["EXISTENTIAL", "existential_table"]
+from thence.tables.transactions import TransactionTable
 
 Bools = npt.NDArray[np.bool_]
 

@@ -18,8 +18,6 @@ from thence.data.graph.records import Values, as_values, list_values
 from thence.language.items import Value
 from thence.tables.blocks import Codes, as_codes
 
-__all__ = ["Fact", "are_numbers", "category_codes", "join_facts", "member_codes", "property_fact"]
-
 _FIRST = np.zeros(1, np.int64)
 
 

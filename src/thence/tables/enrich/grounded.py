@@ -20,35 +20,14 @@ from thence.errors import ConfigError
 from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.language.time_names import TimeForm, parse_time_name
 from thence.tables.bitmaps.bits import run_threads, split_range
-from thence.tables.blocks import Codes, as_codes
+from thence.tables.blocks import Block, Codes, Column, as_codes
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.facts import Fact, are_numbers, category_codes, member_codes, property_fact
 from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.pools import Pool
 from thence.tables.targets import classes_by_key, find_targets, number_states
-from thence.tables.transactions import Block, Column, FeatureTable, TransactionTable
-
-__all__ = [
-    "GROUNDED",
-    "NONE",
-    "add_property_groups",
-    "calendar_columns",
-    "derived_state_columns",
-    "derived_unit",
-    "derived_values",
-    "fit_missing",
-    "grounded_table",
-    "minable_values",
-    "node_facts",
-    "numeric_readings",
-    "property_columns",
-    "property_group",
-    "raw_table",
-    "reading_group",
-    "reading_groups",
-    "state_columns",
-]
+from thence.tables.transactions import FeatureTable, TransactionTable
 
 HOURS: tuple[float, ...] = tuple(float(hour) for hour in range(24))
 WEEKDAYS: tuple[float, ...] = tuple(float(day) for day in range(7))

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.data.graph.discovery import Carriers, discover
-from thence.data.graph.knowledge_graph import Edge
 from thence.data.graph.matching import (
     GraphIndex,
     find_embeddings,
@@ -22,14 +21,14 @@ from thence.data.graph.matching import (
     with_ancestors,
     with_general_relations,
 )
-from thence.data.graph.records import list_values
+from thence.data.graph.records import Edge, list_values
 from thence.data.graph.units import Units
 from thence.data.readings.sensors import site_of_id
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import PatternError
 from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.language.patterns import Link, Pattern, SensorVariable
-from thence.tables.blocks import Indices, SiteFrames
+from thence.tables.blocks import Block, Column, Indices, SiteFrames
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich.base import Enrichment, Frames, Rows
 from thence.tables.enrich.facts import Fact, are_numbers, category_codes, join_facts, member_codes, property_fact
@@ -37,9 +36,7 @@ from thence.tables.enrich.grounded import calendar_columns
 from thence.tables.enrich.series import KindCodes, SeriesEncoder, encode_readings
 from thence.tables.enrich.stars import star_series
 from thence.tables.enrich.surroundings import Surroundings
-from thence.tables.transactions import Block, Column, TransactionTable
-
-__all__ = ["LIFTED", "lifted_table"]
+from thence.tables.transactions import TransactionTable
 
 Codes = npt.NDArray[np.int16]
 

@@ -12,8 +12,6 @@ from thence.language.time_names import TimeForm
 from thence.tables.blocks import Column
 from thence.tables.transactions import TransactionTable
 
-__all__ = ["note_switches"]
-
 COMMON = 0.02
 """Switches in a larger share of the rows are not rare."""
 

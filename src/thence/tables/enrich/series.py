@@ -23,8 +23,6 @@ from thence.tables.enrich.base import Frames, Rows
 from thence.tables.enrich.grounded import derived_unit, derived_values, minable_values
 from thence.tables.pools import Pool
 
-__all__ = ["KindCodes", "SeriesEncoder", "columns_as_rows", "encode_readings"]
-
 _ROWS = 64  # series that are in memory at a time, as numbers
 _FRAMES = 512  # frames of these that fit into the cache
 

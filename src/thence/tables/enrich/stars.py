@@ -27,8 +27,6 @@ from thence.language.patterns import Pattern, StarRole
 from thence.tables.enrich.base import Rows
 from thence.tables.enrich.series import columns_as_rows
 
-__all__ = ["StarSeries", "series_at_focus", "star_series"]
-
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from thence.data.graph.binding import Binding
-from thence.data.graph.knowledge_graph import Edge, KnowledgeGraph
+from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import most_specific_label, most_specific_relation, with_ancestors
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.records import Edge
 from thence.data.readings.sensors import Sensor
 from thence.language.items import Aspect, Feature, Role
-
-__all__ = ["NAMING_PROPERTIES", "Surroundings"]
 
 NAMING_PROPERTIES = frozenset({"name", "iri", "label", "x", "y", "comment"})
 """Properties that name or locate a node instead of describing it; they become items only on request."""

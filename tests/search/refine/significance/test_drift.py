@@ -22,7 +22,8 @@ from thence.search.refine.encoding import encode_rules
 from thence.search.refine.significance.statistics import PreparedBank, TimeTests
 from thence.search.refine.significance.testing import drift_p_values, find_drifting
 from thence.statements.counting.recount import recount
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 Maker = Callable[[np.random.Generator, int], np.ndarray]
 

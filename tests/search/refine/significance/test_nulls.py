@@ -17,7 +17,8 @@ from thence.language.items import Feature
 from thence.search.refine import Null
 from thence.search.refine.significance.nulls import estimate_memory, require_permutations
 from thence.tables.bitmaps.bits import pack_mask, unpack
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 
 @given(st.integers(2, 300), st.sampled_from(["shift", "blocks"]), st.integers(1, 7), st.integers(0, 99))

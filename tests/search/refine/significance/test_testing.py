@@ -21,7 +21,8 @@ from thence.search.refine import Null, p_values, refine
 from thence.search.refine.significance.statistics import PlacePermutations, PlaceTests, signed_roots
 from thence.statements.counting.recount import recount
 from thence.statements.rules.ruleset import RuleSet
-from thence.tables.transactions import Block, Column, TransactionTable
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 EVERY_SHIFT = Null(draws=10_000, guard=0)
 

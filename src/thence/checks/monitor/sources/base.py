@@ -10,8 +10,6 @@ from typing import Any, Protocol
 
 from thence.checks.monitor.batches import Batch
 
-__all__ = ["Delivery", "Source"]
-
 
 def _nothing() -> None:
     return

@@ -19,8 +19,6 @@ from thence.data.readings.frames import collect
 from thence.data.readings.scanning import time_bounds
 from thence.data.readings.sensors import SensorData
 
-__all__ = ["FileSource"]
-
 _AT_ONCE = 200_000  # readings of a delivery
 
 

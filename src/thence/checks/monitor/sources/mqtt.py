@@ -21,8 +21,6 @@ from thence.checks.monitor.messages import MessageFormat, Row, read_message
 from thence.checks.monitor.sources.base import Delivery
 from thence.errors import ConfigError, require
 
-__all__ = ["Broker", "MqttSource", "parse_broker"]
-
 _MOST_WAITING, _MOST_BYTES = 20_000, 1 << 25
 _LARGEST = 1 << 17  # of larger payloads the rest is cut off: they are rejected anyway
 _AT_ONCE = 10_000

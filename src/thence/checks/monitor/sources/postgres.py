@@ -20,8 +20,6 @@ from thence.checks.monitor.batches import EARLIEST, LATEST, Batch, Roster, is_mi
 from thence.checks.monitor.sources.base import Delivery
 from thence.errors import ConfigError, InputError, require
 
-__all__ = ["PostgresSource", "TableNames"]
-
 _AT_ONCE = 10_000
 _LONGEST_WAIT = 60.0
 # Seconds between two looks whether the connection is still in use, and those that a server has to cancel a statement.

@@ -13,22 +13,6 @@ import numpy as np
 
 from thence.tables.bitmaps.bits import Bools, Floats, Indices, Integer, Ints, Words, and_count, helper, kernel
 
-__all__ = [
-    "TOLERANCE",
-    "BankArrays",
-    "RuleColumns",
-    "Totals",
-    "count_hits",
-    "count_longer",
-    "count_pairs",
-    "count_with_permuted_consequent",
-    "count_with_permuted_item",
-    "intersect",
-    "signed_root",
-    "zero_totals",
-]
-
-
 TOLERANCE = 1e-9
 """Relative difference below which two values of the statistic are taken to be equal."""
 

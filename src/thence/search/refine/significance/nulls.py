@@ -22,10 +22,8 @@ import numpy.typing as npt
 from thence._base.settings.typed import check_settings, number
 from thence.errors import MiningError
 from thence.tables.bitmaps.bits import Ints, Words, helper, kernel
-from thence.tables.transactions import Block, TransactionTable
-
-__all__ = ["Null", "Permutation", "TimePermutations", "estimate_memory", "require_permutations"]
-
+from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
 
 # Excluding shifts around zero inflates the level by at most their share of all shifts.
 _MAX_GUARD_SHARE = 1 / 100

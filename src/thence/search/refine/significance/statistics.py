@@ -32,19 +32,8 @@ from thence.search.refine.significance.nulls import Permutation
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bank import Bank
 from thence.tables.bitmaps.bits import Bools, Floats, Indices, Ints, Words, as_kernel_array, pack_mask, popcount
-from thence.tables.transactions import Block, Column, TransactionTable
-
-__all__ = [
-    "ArrayCache",
-    "ItemTests",
-    "PlacePermutations",
-    "PlaceTests",
-    "PreparedBank",
-    "Tests",
-    "TimeTests",
-    "build_tests",
-    "signed_roots",
-]
+from thence.tables.blocks import Block, Column
+from thence.tables.transactions import TransactionTable
 
 
 class Tests(Protocol):

@@ -71,10 +71,8 @@ from thence.tables.bitmaps.bits import (
     run_threads,
     split_range,
 )
-from thence.tables.transactions import Block, TransactionTable
-
-__all__ = ["drift_p_values", "find_drifting", "p_values"]
-
+from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
 
 # The power at the slowest frequencies is compared with the power at the next ones, up to this many in all.
 _SLOWEST = 3
