@@ -129,6 +129,7 @@ def print_rules(
         lines = [str(rule) if text else rule.english, *reviews.get(number, ())]
         further = [f"{title} {format_measure(column[number])}" for title, column in columns.items()]
         lines.append(", ".join([rules.measures_text(number), *further]))
+        lines += [confirmed] if (confirmed := rule.counts.confirmation()) else []
         others = rules.also_known_as(number)
         lines += [f"also: {other}" for other in others[:_ALSO]]
         lines += [f"likewise: {other}" for other in (map(rules.rule, entry[1:]) if text else rules.likewise(entry))]

@@ -296,6 +296,9 @@ class RefineConfig(Section):
         "Most rules to keep: the most informative ones, each fact once (default: 50); 0 for no limit",
         check=at_least(0, hint="use 0 to keep all rules"),
     )
+    confirm: bool | None = setting(
+        None, "Keep rules of the digest that the last third of the time, not searched, confirms (the default), or all"
+    )
     sharpen: bool | None = setting(None, "Sharper ranges instead of bins, where later time confirms them (default: no)")
     min_confidence: float | None = setting(None, "Least confidence of merged rules", name=None, check=between(0, 1))
     null: Mapping[str, Any] = setting({}, "Settings of the null model of the significance", name=None)
@@ -323,7 +326,8 @@ class RefineConfig(Section):
             return ()
         of_steps = columns_from("redundancy") if self.redundancy is not False else ()
         of_digest = columns_from("digest") if self.most else ()
-        of_assurance = columns_from("assurance") if self.assurance else ()
+        of_assurance = columns_from("assurance") if self.assurance or self.confirms else ()
+        of_digest += columns_from("confirmation") if self.confirms else ()
         of_tests = () if self.significance is None else columns_from("significance")
         return (*of_steps, *of_digest, *of_assurance, *of_tests)
 
@@ -331,6 +335,11 @@ class RefineConfig(Section):
     def most(self) -> int:
         """The most rules of the digest; 0 if there is none."""
         return self.digest if self.digest is not None else 0 if self.cover else DIGEST
+
+    @property
+    def confirms(self) -> bool:
+        """Whether rules are searched on two thirds of the time, and confirmed on the rest."""
+        return self.apply is not False and self.confirm is not False and self.most > 0
 
     @property
     def _given(self) -> dict[str, Any]:

@@ -229,6 +229,7 @@ class MineOptions(TableOptions, total=False):
     address: str | None
     memory_limit: str | None
     digest: int | None
+    confirm: bool | None
     sharpen: bool | None
     assurance: float | None
     significance: float | None

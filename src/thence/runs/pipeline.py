@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from thence._base.atomic import claim, hold_interrupts, require_writable
 from thence._base.cluster import open_executor
 from thence._base.cluster.executors import Executor
@@ -44,8 +46,10 @@ from thence.runs.provenance import environment, hash_binding, hash_files, hash_g
 from thence.runs.run import Run, refuse_foreign
 from thence.runs.summaries import FORMAT
 from thence.search.base import BaseMiner, Miner, settings_of
-from thence.search.refine import Null, refine
+from thence.search.refine import Null, add_exceptions, refine, sharpen_ranges
+from thence.search.refine.confirmation import Evidence, describe_unconfirmed, gather_evidence, recounted
 from thence.statements.counting.by_place import with_site_columns
+from thence.statements.counting.occasions import FEWEST_OCCASIONS
 from thence.statements.counting.recount import counted_on
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS
 from thence.statements.rules.measures import MEASURES
@@ -167,9 +171,14 @@ def refine_rules(
 ) -> RuleSet:
     """Return the rules worth reading, if refinement is asked for; otherwise the rules as they are."""
     refuse_raw(miner, config)
-    steps = resolved_refinement(config.refine, miner).steps
+    chosen = resolved_refinement(config.refine, miner)
+    steps = chosen.steps
     if steps is None:
         return rules
+    if chosen.confirms:
+        steps["sharpen"] = False  # after the confirmation, on all the time
+        # Twice as long as the time that confirms, so that most rules have enough occasions there.
+        steps["occasions"] = 2 * FEWEST_OCCASIONS
     assert isinstance(table, TransactionTable)
     if "null" in steps:
         steps["null"] = Null(**steps["null"])
@@ -263,17 +272,18 @@ def _run_on(
             tried.append(search(with_bins(config, n_bins)))
             # A rule that nobody finds about fifths may be one about thirds.
             last = tried[-1]
-            if len(last.rules) >= FEW_RULES or last.rules.ending is not SearchStatus.COMPLETE or _is_large(last):
+            if last.n_kept >= FEW_RULES or last.rules.ending is not SearchStatus.COMPLETE or _is_large(last):
                 break
-        best = max(tried, key=lambda one: len(one.rules))
-        hardly_any = len(best.rules) < HARDLY_ANY and best.rules.ending is SearchStatus.COMPLETE
+        best = max(tried, key=lambda one: one.n_kept)
+        hardly_any = best.n_kept < HARDLY_ANY and best.rules.ending is SearchStatus.COMPLETE
         if fallback is not None and hardly_any and len(system.sites) == 1:
-            plain = replace(fallback, windows=config.windows)
-            best = _with_fallback(best, search(plain))
+            tried.append(search(replace(fallback, windows=config.windows)))
+            best = _with_fallback(best, tried[-1])
     except KeyboardInterrupt:
         if not tried:
             raise
-        best = _interrupted(max(tried, key=lambda one: len(one.rules)), "a further search was not finished")
+        best = _interrupted(max(tried, key=lambda one: one.n_kept), "a further search was not finished")
+    best = _finish_rules(best, miner, sum(len(one.rules) for one in tried), report, seconds)
     laws = controls = None
     wanted = best.config.logic.laws or best.config.logic.controls
     if wanted and best.rules.ending is SearchStatus.COMPLETE:
@@ -369,6 +379,7 @@ def _run_frame(
             known = count_known_rows(planned.known, frame, planned, denominator=made.denominator)
     with _open(planned, executor) as where:
         searched = _mine_table(planned, made, table, None, report, seconds, given, where, known)
+    searched = _finish_rules(searched, made, len(searched.rules), report, seconds)
 
     def finish() -> Run:
         inputs: dict[str, Any] = {"table_sha256": hash_table(table)}
@@ -411,7 +422,7 @@ def _finish(
     logic: Sequence[str] = (),
 ) -> Run:
     """The run of what was found."""
-    config, table, found, rules, model = searched
+    config, table, found, rules, model, _ = searched
     described = rules.describe()
     interrupted = rules.ending is SearchStatus.INTERRUPTED
     summary = {
@@ -434,13 +445,31 @@ def _finish(
 
 
 class _Searched(NamedTuple):
-    """What came of mining one table: the configuration, the table, rules as found and as kept, and the model."""
+    """What came of mining one table.
+
+    Args:
+        config: The configuration.
+        table: The table.
+        found: Rules as they were found.
+        rules: Rules as they were refined: candidates, if there is evidence.
+        model: The model behind them.
+        evidence: What the time that was not searched says about the candidates.
+    """
 
     config: Config
     table: Table
     found: RuleSet
     rules: RuleSet
     model: Any
+    evidence: Evidence | None = None
+
+    @property
+    def n_kept(self) -> int:
+        """Number of rules that are kept, if nothing else is tried."""
+        if self.evidence is None:
+            return len(self.rules)
+        floor = self.config.refine.min_confidence or 0.0
+        return int(self.evidence.confirms(floor, len(self.rules)).sum())
 
 
 def _search(
@@ -478,26 +507,69 @@ def _mine_table(
                 table, antecedent=miner.antecedent, consequent=miner.consequent, context_consequents=context
             )
         config, miner, notes = _eased(config, miner, table, system, given)
-        found, model = mine_rules(miner, table, system, progress=report, executor=executor)
+        confirms = resolved_refinement(config.refine, miner).confirms and isinstance(table, TransactionTable)
+        searched = table.earlier() if confirms and isinstance(table, TransactionTable) else table
+        found, model = mine_rules(miner, searched, system, progress=report, executor=executor)
         found = replace(found, notes=(*notes, *found.notes))
     with _timed("refine", seconds):
         # After an interrupt nobody wants to wait for refinement.
-        refined = found
+        refined, evidence = found, None
         if found.ending is not SearchStatus.INTERRUPTED:
             try:
-                refined = refine_rules(found, table, miner, system, config, known=known, progress=report)
+                refined = refine_rules(found, searched, miner, system, config, known=known, progress=report)
+                if confirms and isinstance(table, TransactionTable):
+                    evidence = gather_evidence(refined, table, min_confidence=_floor(config, miner))
             except KeyboardInterrupt:
                 note = "interrupted: these are the rules before refinement"
                 refined = replace(found, notes=(*found.notes, note), ending=SearchStatus.INTERRUPTED)
-        with hold_interrupts() as held:
-            kept = select_rules(refined, config.refine)
-            own = counted_on(kept)
-            if config.refine.sharpen and isinstance(own, TransactionTable):
-                table = own  # with the cuts of sharpened ranges
-            if isinstance(table, TransactionTable):
-                kept = with_site_columns(kept, table, denominator=miner.denominator)
-            searched = _Searched(config, table, found, kept, model)
-        return _interrupted(searched, "nothing was searched after these rules") if held.pressed else searched
+    return _Searched(config, table, found, refined, model, evidence)
+
+
+def _floor(config: Config, miner: BaseMiner) -> float:
+    """The minimum confidence of refined rules."""
+    return resolved_refinement(config.refine, miner).min_confidence or 0.0
+
+
+def _finish_rules(
+    best: _Searched, miner: BaseMiner, candidates: int, report: Progress, seconds: dict[str, float]
+) -> _Searched:
+    """Keep the rules that are confirmed, counted over all the time, within the bounds that were asked for.
+
+    Confirmed once, after all searches: ``candidates`` is the number of rules that any of them has proposed.
+    """
+    config, table = best.config, best.table
+    rules = best.rules
+    with _timed("refine", seconds), hold_interrupts() as held:
+        if best.evidence is not None and isinstance(table, TransactionTable):
+            rules = _confirmed(best, miner, candidates, report)
+        rules = select_rules(rules, config.refine)
+        own = counted_on(rules)
+        if config.refine.sharpen and isinstance(own, TransactionTable):
+            table = own  # with the cuts of sharpened ranges
+        if isinstance(table, TransactionTable):
+            rules = with_site_columns(rules, table, denominator=miner.denominator)
+        finished = best._replace(table=table, rules=rules)
+    return _interrupted(finished, "nothing was searched after these rules") if held.pressed else finished
+
+
+def _confirmed(best: _Searched, miner: BaseMiner, candidates: int, report: Progress) -> RuleSet:
+    """The candidates that the last third of the time confirms."""
+    rules, table, evidence = best.rules, best.table, best.evidence
+    assert isinstance(table, TransactionTable) and evidence is not None
+    floor = _floor(best.config, miner)
+    counting: dict[str, Any] = {"min_confidence": floor, "denominator": miner.denominator}
+    passed = evidence.confirms(floor, candidates)
+    kept = recounted(rules.take(np.flatnonzero(passed)), table, evidence.take(passed), **counting)
+    if best.config.refine.sharpen and len(kept):
+        assurance = resolved_refinement(best.config.refine, miner).assurance
+        kept = sharpen_ranges(
+            kept, table, min_support=miner.min_support or 0.0, assurance=assurance, progress=report, **counting
+        )
+    if len(kept):
+        own = counted_on(kept)
+        kept = add_exceptions(kept, own if isinstance(own, TransactionTable) else table, **counting)
+    note = describe_unconfirmed(evidence, floor, len(rules), len(kept), table)
+    return replace(kept, notes=(*kept.notes, note)) if note else kept
 
 
 def _eased(

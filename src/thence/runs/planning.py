@@ -94,6 +94,7 @@ def resolved_refinement(given: RefineConfig, miner: BaseMiner) -> RefineConfig:
     known = {name: steps.get(name, parameters[name].default) for name in REFINE_STEPS}
     known["assurance"] = steps.get("assurance", miner.assurance)
     known["digest"] = given.most
+    known["confirm"] = given.confirms
     if known["min_confidence"] is None:
         known["min_confidence"] = miner.least_confidence
     null = {} if known["significance"] is None else asdict(Null(**given.null))

@@ -72,7 +72,7 @@ def transactions(
         like: Use the bins of an earlier table, run or discretizer, so that later data are cut at the same edges; lifted
             tables also use the patterns of its rules. Bins of single sensors are used for the same sensor of the same
             system only. Notes of the table say what was not seen before: states, values and sensors. Windows are those
-            of ``like``, and derived columns and the time zone too if it is a run, unless others are given.
+            of ``like``; enrichment, derived columns and the time zone too if it is a run, unless others are given.
         same_system: Whether the data are of the system that ``like`` was made of; by default decided by the names of
             the systems and the nodes of the sensors.
         **options: Options of windows, bins and enrichment, as in ``mine``.
@@ -83,6 +83,8 @@ def transactions(
         5
     """
     earlier = _bins_of(like)
+    if isinstance(like, Run) and options.get("enrich") is None:
+        options["enrich"] = like.config.enrich.mode
     config = _config_of(options, sensors, graph)
     chosen = config.windows
     if earlier is not None and earlier.window_seconds and chosen.every == AUTO:

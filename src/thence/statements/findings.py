@@ -308,6 +308,7 @@ class Findings(Sequence[Statement]):
         counts, n = self.rules.counts, len(self.rules)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.asarray(counts.n_both) / np.asarray(counts.n_antecedent)
+        later = self.rules.extras.get("confirmed_rows")
         none = pl.Series([None] * n, dtype=pl.Int64)
         rules = {
             "key": [key_text(key) for key in self.rules.keys],
@@ -316,8 +317,8 @@ class Findings(Sequence[Statement]):
             "applies": counts.n_antecedent,
             "holds": counts.n_both,
             "share": pl.Series(share, nan_to_null=True),
-            "later_applies": none,
-            "later_holds": none,
+            "later_applies": none if later is None else later,
+            "later_holds": none if later is None else np.rint(self.rules.extras["confirmed_confidence"] * later),
         }
         logic = pl.DataFrame(list(map(_row, self._logic)), schema=_SCHEMA, orient="row")
         frame = pl.concat([logic, pl.DataFrame(rules, schema=_SCHEMA)])

@@ -155,7 +155,7 @@ def _or_null(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _TEXT, _NUMBER, _COUNT = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
-_HELD = dict.fromkeys(("applies", "holds", "later_applies", "later_holds"), _COUNT)
+_HELD = dict.fromkeys(("applies", "holds", "later_applies", "later_holds", "occasions"), _COUNT)
 _FEATURE: dict[str, Any] = {
     **dict.fromkeys(("name", "label", "other", "unit", "place"), _TEXT),
     "relative": {"type": "boolean"},

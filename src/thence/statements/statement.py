@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from thence._base.display.percent import percent
 from thence.errors import ConfigError, nearest
 from thence.language.english import format_clause
 from thence.language.items import Aspect, Feature, Item, Role
@@ -142,6 +143,7 @@ class HeldCounts(NamedTuple):
         holds: Those of these in which it holds; of a control, switches that it explains.
         later_applies: Those in the later part of the time, which was not searched; ``None`` if there is no such part.
         later_holds: Those of these in which it holds.
+        occasions: Separate occasions on which it applies in that part, if they were counted.
         by_place: (applies, holds) by place, as far as the statement itself knows them; ``Findings.by_place`` has those
             of rules.
 
@@ -154,12 +156,30 @@ class HeldCounts(NamedTuple):
     holds: int = 0
     later_applies: int | None = None
     later_holds: int | None = None
+    occasions: int | None = None
     by_place: Mapping[str, tuple[int, int]] = {}
 
     @property
     def share(self) -> float:
         """Share of what applies in which it holds; NaN if it never applied."""
         return self.holds / self.applies if self.applies else float("nan")
+
+    def confirmation(self, of: str = "rows") -> str:
+        """Say how the statement held in the time that was not searched; an empty string if that is not known.
+
+        Args:
+            of: What was counted.
+
+        Examples:
+            >>> HeldCounts(90, 88, 30, 29, 11).confirmation()
+            'held in 29 of the 30 rows (96 %) of the time that was not searched, on 11 separate occasions'
+        """
+        if not self.later_applies or self.later_holds is None:
+            return ""
+        share = percent(self.later_holds / self.later_applies, "down", 0)
+        held = f"held in {self.later_holds:,} of the {self.later_applies:,} {of} ({share})"
+        occasions = "" if self.occasions is None else f", on {self.occasions:,} separate occasions"
+        return f"{held} of the time that was not searched{occasions}"
 
     def to_dict(self) -> dict[str, int]:
         """Return the numbers that are known, without those by place, ready for JSON."""

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 Codes = npt.NDArray[np.int16]
 Indices = npt.NDArray[np.int32]
 
+CONFIRMING = 3
+"""One of so many frames confirms what the others show."""
+
 _MIXING = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplication by it loses nothing
 
 
@@ -118,6 +121,19 @@ class Column:
                 )
         return tuple(code for code, value in enumerate(self.values) if item.holds(value))
 
+    def until(self, stops: npt.NDArray[np.int64], n_frames: int) -> Column:
+        """Return the column without the frames after the last one of each embedding.
+
+        Args:
+            stops: Number of frames of each embedding.
+            n_frames: The largest of them.
+        """
+        series = np.broadcast_to(self.series, stops.shape)
+        ends = np.zeros(len(self.codes), np.int64)
+        np.maximum.at(ends, series[series >= 0], stops[series >= 0])
+        inside = np.arange(n_frames)[None, :] < ends[:, None]
+        return replace(self, codes=np.where(inside, self.codes[:, :n_frames], np.int16(-1)))
+
     def item(self, code: int) -> Item:
         """Return the item of a code."""
         return Item.is_(self.feature, self.values[code])
@@ -190,6 +206,33 @@ class Block:
     def is_ordered(self) -> bool:
         """Whether frames follow each other in time; the rows of a plain table without times do not."""
         return self.times is not None or bool(self.sites) or self.is_lifted
+
+    def is_later(self, n_frames: int) -> npt.NDArray[np.bool_]:
+        """Return which of the frames of an embedding confirm what the others show: the last third.
+
+        Of rows without an order in time, every third confirms.
+
+        Args:
+            n_frames: Number of frames of the embedding.
+        """
+        frames = np.arange(n_frames)
+        if not self.is_ordered:
+            return np.asarray(frames % CONFIRMING == CONFIRMING - 1)
+        return np.asarray(frames >= n_frames - n_frames // CONFIRMING)
+
+    def earlier(self) -> Block:
+        """Return the block without the frames that confirm; of several sites, each without its own."""
+        if not self.sites or self.site_of is None:
+            kept = np.flatnonzero(~self.is_later(self.n_frames))
+            chosen = kept if not self.is_ordered else slice(0, len(kept))
+            columns = tuple(c if c.is_static else replace(c, codes=c.codes[:, chosen]) for c in self.columns)
+            times = None if self.times is None else self.times[chosen]
+            return replace(self, columns=columns, n_frames=len(kept), times=times)
+        sites = tuple(replace(site, times=site.times[~self.is_later(len(site))]) for site in self.sites)
+        stops = np.array([len(site) for site in sites], np.int64)
+        n_frames = int(stops.max(initial=0))
+        columns = tuple(c if c.is_static else c.until(stops[self.site_of], n_frames) for c in self.columns)
+        return replace(self, columns=columns, n_frames=n_frames, sites=sites)
 
     def shuffled(self) -> Block:
         """Return the rows in a pseudo-random order that does not depend on the order in which they were given.

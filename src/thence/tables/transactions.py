@@ -201,6 +201,10 @@ class TransactionTable:
             blocks.append(replace(block, columns=columns, n_frames=len(kept), times=times, sites=sites))
         return replace(self, blocks=tuple(blocks), finer=None)
 
+    def earlier(self) -> TransactionTable:
+        """Return the table without the last third of the time; of rows without times, without every third row."""
+        return replace(self, blocks=tuple(block.earlier() for block in self.blocks), finer=None)
+
     @property
     def is_ordered(self) -> bool:
         """Whether rows follow each other in time; those of a plain table without times do not."""

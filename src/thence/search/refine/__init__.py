@@ -27,8 +27,9 @@ from thence.search.refine.redundancy import add_simpler, drop_covered, drop_mirr
 from thence.search.refine.sharpening import sharpen as sharpen_ranges
 from thence.search.refine.significance.nulls import Null
 from thence.search.refine.significance.testing import p_values
-from thence.statements.counting.assurance import add_confidence_bound
-from thence.statements.counting.recount import counted_on
+from thence.statements.counting.assurance import SPANS, add_confidence_bound
+from thence.statements.counting.recount import count_rules, count_spans, counted_on
+from thence.statements.rules.bounds import is_within
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.transactions import TransactionTable
 
@@ -64,6 +65,7 @@ def refine(
     null: Null | None = None,
     merge: bool = True,
     cover: bool | float = False,
+    occasions: int = 0,
     digest: int | None = None,
     sharpen: bool = False,
     known: RuleSet | None = None,
@@ -104,6 +106,8 @@ def refine(
         merge: Whether to merge rules that differ in one bin (``merge_intervals``).
         cover: ``True`` selects few rules that cover the same rows (``smallest_cover``); a number from 0 to 1 is the
             share of these rows to cover; ``False`` or 0 selects nothing.
+        occasions: If given, the least number of episodes in which the antecedent of a rule holds; rules that fail in
+            one half of the time are dropped too. Rows without an order in time have neither.
         digest: Maximum number of rules to keep for reading: informative ones, each fact once, in an order to be read
             in (``thence.search.refine.digest``). ``None`` or 0 keeps all.
         sharpen: Whether to replace the bins of the rules that are left by sharper ranges, found on two thirds of the
@@ -187,6 +191,9 @@ def refine(
     def leave_out_known(some: RuleSet) -> RuleSet:
         return some if known is None else drop_known(some, known, improvement=improvement, ontology=ontology)
 
+    def leave_out_unsteady(some: RuleSet) -> RuleSet:
+        return _drop_unsteady(some, table, floor=floor or 0.0, occasions=occasions, denominator=denominator)
+
     steps: list[tuple[str, bool, Callable[[RuleSet], RuleSet]]] = [
         ("trivia", trivia, lambda some: drop_trivia(some, table, ontology=ontology)),
         ("mirrored", redundancy, lambda some: drop_mirrored(some, table)),
@@ -198,6 +205,7 @@ def refine(
         ("covered", redundancy, lambda some: drop_covered(some, table)),
         ("known", bool(known), leave_out_known),
         ("cover", bool(cover), lambda some: smallest_cover(some, table, share=float(cover), progress=progress)),
+        ("unsteady", bool(occasions) and table.is_ordered, leave_out_unsteady),
         ("digest", bool(digest), make_short),
         ("sharpen", sharpen, make_sharp),
         ("known again", bool(known) and (sharpen or bool(digest)), leave_out_known),
@@ -216,6 +224,21 @@ def refine(
         counted = own if sharpen and isinstance(own, TransactionTable) else table
         refined = add_exceptions(refined, counted, min_confidence=floor, denominator=denominator)
     return _add_report(rules, refined, done)
+
+
+def _drop_unsteady(
+    rules: RuleSet, table: TransactionTable, *, floor: float, occasions: int, denominator: str
+) -> RuleSet:
+    """Drop rules that apply too seldom, or do not reach the minimum confidence in each half of the time."""
+    episodes = count_spans(rules, table, spans=SPANS, denominator=denominator).counts.episodes
+    rules = rules.take(np.flatnonzero(episodes >= occasions))
+    middle = max(block.n_frames for block in table.blocks) // 2
+    for half in (slice(0, middle), slice(middle, None)):
+        counts = count_rules(rules, table.frames(half), denominator=denominator).counts
+        rules = rules.take(
+            np.flatnonzero((counts.n_antecedent == 0) | is_within(counts, "confidence", floor, least=True))
+        )
+    return rules
 
 
 def _test_new(rules: RuleSet, table: TransactionTable, test: dict[str, Any]) -> RuleSet:

@@ -32,11 +32,9 @@ from thence.statements.rules.bounds import exact_threshold, is_within
 from thence.statements.rules.extra_columns import EXTRA_COLUMNS, columns_from
 from thence.statements.rules.ruleset import ENOUGH_ROWS, Rule, RuleSet
 from thence.tables.bitmaps.bits import Bools, Floats, Ints
-from thence.tables.blocks import Block, Codes, Column
+from thence.tables.blocks import CONFIRMING, Block, Codes, Column
 from thence.tables.transactions import TransactionTable
 
-CONFIRMING = 3
-"""One of so many frames confirms what the others show."""
 _ROUNDS = 2
 """How often the items of an antecedent are sharpened in turn, since each depends on the others."""
 LEAST_GAIN, LEAST_GAIN_OF_RANKS = 0.05, 0.25

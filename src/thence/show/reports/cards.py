@@ -33,7 +33,18 @@ class Column:
     text: Callable[[Statement, Card], str]
 
 
-COLUMNS: Registry[Column] = Registry("column of a card", {}, group="thence.card_columns", of=Column)
+def _confirmation(statement: Statement, card: Card) -> str:
+    return statement.counts.confirmation("switches" if statement.kind == "control" else "rows")
+
+
+CONFIRMED = Column("Confirmed", _confirmation)
+
+COLUMNS: Registry[Column] = Registry(
+    "column of a card",
+    {"confirmed": "thence.show.reports.cards:CONFIRMED"},
+    group="thence.card_columns",
+    of=Column,
+)
 """The columns of cards, in the order in which they are shown."""
 
 

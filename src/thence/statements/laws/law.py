@@ -203,7 +203,9 @@ class Law:
     def counts(self) -> HeldCounts:
         """Rows in which the law applies and holds, in all, in the later part, and by place."""
         rows, held = (sum(getattr(one, name) for one in self.by_place) for name in ("later_rows", "later_held"))
-        return HeldCounts(self.rows, self.held, rows, held, {one.place: (one.rows, one.held) for one in self.by_place})
+        return HeldCounts(
+            self.rows, self.held, rows, held, by_place={one.place: (one.rows, one.held) for one in self.by_place}
+        )
 
     @property
     def search_texts(self) -> SearchTexts:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-Origin = Literal["lifted", "miner", "assurance", "redundancy", "significance", "digest", "exceptions", "sharpening"]
+Origin = Literal["lifted", "miner", "assurance", "redundancy", "significance", "digest", "exceptions", "confirmation"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ EXTRA_COLUMNS: Mapping[str, ExtraColumn] = MappingProxyType(
         "places_judged": ExtraColumn("exceptions"),
         "places_held": ExtraColumn("exceptions"),
         "except": ExtraColumn("exceptions"),
-        "confirmed_confidence": ExtraColumn("sharpening"),
+        "confirmed_confidence": ExtraColumn("confirmation"),
+        "confirmed_rows": ExtraColumn("confirmation"),
+        "confirmed_occasions": ExtraColumn("confirmation"),
         "p_value": ExtraColumn("significance", lower_is_better=True),
         "p_adjusted": ExtraColumn("significance", lower_is_better=True),
         "p_simpler": ExtraColumn("significance", lower_is_better=True),

@@ -389,9 +389,17 @@ class RuleSet:
         named = (place, *(self._text(column, number) for column in NAMED if column in self.extras))
         if place and "places" in self.extras and self.extras["places"][number] == 1:
             place = self._single(place, number)
-        counts = HeldCounts(int(self.counts.n_antecedent[number]), int(self.counts.n_both[number]))
+        later = self._confirmed(number)
+        counts = HeldCounts(int(self.counts.n_antecedent[number]), int(self.counts.n_both[number]), *later)
         source = str(self.extras["name"][number]) if "name" in self.extras else ""
         return Rule(antecedent, self.items[self.consequents[number]], pattern, place, both_ways, counts, source, named)
+
+    def _confirmed(self, number: int) -> tuple[int, int, int] | tuple[()]:
+        """Rows, rows in which the rule held, and occasions in the time that was not searched, if that is known."""
+        if "confirmed_rows" not in self.extras:
+            return ()
+        rows, occasions = (int(self.extras[name][number]) for name in ("confirmed_rows", "confirmed_occasions"))
+        return rows, round(float(self.extras["confirmed_confidence"][number]) * rows) if rows else 0, occasions
 
     def _text(self, column: str, number: int) -> str:
         text = str(self.extras[column][number])
@@ -796,8 +804,9 @@ class RuleSet:
         # A few places that are named already need not be counted again.
         kept = f"; {kept}" if kept and not ((named or stated) and kept.startswith("holds in all")) else ""
         rest = [f"{each.label} {value(each.name)}" for each in self.shown_measures if each.name != "support"]
+        counts = f"{int(one.counts.n_both[0]):,} of {int(one.counts.n_antecedent[0]):,} rows"
         return (
-            f"confidence {value('confidence')}{back} ({value('consequent_support')} overall), "
+            f"confidence {value('confidence')} ({counts}){back} ({value('consequent_support')} overall), "
             f"support {value('support')}{spread}{''.join(f', {text}' for text in rest)}{kept}"
         )
 

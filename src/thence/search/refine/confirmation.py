@@ -1,0 +1,315 @@
+"""Confirmation: rules found on the first two thirds of the time are kept if the last third, not searched, shows them.
+
+On the last third a rule must reach the minimum confidence and apply on at least three separate occasions, and chance
+must be an unlikely explanation: of what it shows there, among all candidates, or of what it shows over all the time,
+among all rules that could have been found. Over all the time it must hold in every month, or week, in which it applies
+often enough to be judged.
+
+Occasions are counted in two ways: episodes of the antecedent that are further apart than the memory of the consequent,
+and episodes between which the consequent was false. Of the latter it also counts how many begin when the consequent
+becomes true. The best of these kinds of evidence counts. The places of a lifted rule are no separate witnesses if they
+move together. If their consequents and their antecedents have the correlations r and s between places, p places count
+as p / (1 + (p − 1) r s).
+
+The rows of a plain table without times are independent: each is an occasion, and every third row confirms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thence.statements.counting.assurance import SPANS, confidence_bound
+from thence.statements.counting.encoding import EncodedBlock, encode_blocks
+from thence.statements.counting.occasions import (
+    FALSE_STATEMENTS,
+    FEWEST_OCCASIONS,
+    chance,
+    count_occasions,
+    find_trials,
+    is_evident,
+    likeness,
+    timing,
+)
+from thence.statements.counting.recount import count_rules, count_spans
+from thence.statements.counting.states import RuleStates, find_states
+from thence.statements.rules.bounds import is_within
+from thence.statements.rules.ruleset import RuleSet
+from thence.tables.bitmaps.bank import Bank
+from thence.tables.bitmaps.bits import Bools, Floats, Ints, Words, pack_mask, popcount, unpack
+from thence.tables.blocks import Block
+from thence.tables.transactions import TransactionTable
+
+FEWEST_JUDGED = 3
+"""Separate episodes in a month, or week, for a rule to be judged in it."""
+MOST_ROWS = 1 << 22
+"""Rows of a rule in which occasions are counted; of a lifted table with more of them, every so many places."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the time that was not searched says about rules; one entry per rule.
+
+    Args:
+        applied: Rows in which the antecedent holds and the consequent is known.
+        held: Those in which the consequent holds as well.
+        base: Share of the rows in which the consequent holds.
+        occasions: Separate occasions on which the rule applied.
+        later: A bound of the probability of what these rows show, if there is no relation.
+        whole: The same for all the time, times the number of rules that could have been found.
+        steady: Whether the rule holds in every month, or week, in which it can be judged, over all the time.
+    """
+
+    applied: Ints
+    held: Ints
+    base: Floats
+    occasions: Floats
+    later: Floats
+    whole: Floats
+    steady: Bools
+
+    @property
+    def confidence(self) -> Floats:
+        """Share of the rows in which the rule held; NaN if it never applied."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.held / self.applied)
+
+    def take(self, chosen: Bools) -> Evidence:
+        """Return the evidence of some of the rules."""
+        return Evidence(**{one.name: getattr(self, one.name)[chosen] for one in fields(self)})
+
+    def confirms(self, floor: float, candidates: int) -> Bools:
+        """Return which rules are confirmed.
+
+        Args:
+            floor: Minimum confidence.
+            candidates: Number of all rules of which any might have been confirmed by chance.
+        """
+        half = FALSE_STATEMENTS / 2
+        evident = is_evident(self.later, candidates, half) | (self.whole <= half)
+        reached = (np.nan_to_num(self.confidence) >= floor) & (np.nan_to_num(self.confidence) > self.base)
+        return np.asarray(evident & reached & (self.occasions >= FEWEST_OCCASIONS) & self.steady)
+
+
+def gather_evidence(rules: RuleSet, table: TransactionTable, *, min_confidence: float) -> Evidence:
+    """Count rules in the last third of the time, in which they were not searched.
+
+    Args:
+        rules: The rules, found on ``table.earlier()``.
+        table: The whole table.
+        min_confidence: Confidence that a rule must reach in each month, or week.
+    """
+    number = len(rules)
+    applied, held = np.zeros(number, np.int64), np.zeros(number, np.int64)
+    base, occasions, later, whole = np.zeros(number), np.zeros(number), np.ones(number), np.ones(number)
+    steady = np.ones(number, bool)
+    memory = count_spans(rules, table, spans=SPANS).memory
+    for part in encode_blocks(rules, table):
+        assert part.block is not None
+        rows, periods = _Rows.of(part.block, part.bank), _periods(part.block)
+        for rule, antecedent, consequent in _rules_of(part):
+            states = find_states(part.bank, antecedent=antecedent, consequent=consequent)
+            target = part.bank.words[part.bank.row_of[consequent]]
+            known = rows.later & ~states.missing
+            applied[rule] = popcount(states.applicable & rows.later).sum()
+            held[rule] = popcount(states.satisfied & rows.later).sum()
+            base[rule] = popcount(target & known).sum() / max(int(popcount(known).sum()), 1)
+            seen = rows.look(states, target, memory[rule], held[rule] / max(applied[rule], 1), base[rule])
+            occasions[rule], later[rule] = seen.occasions, seen.later
+            whole[rule] = _family(part.block, int((antecedent >= 0).sum())) * seen.whole
+            steady[rule] = all(_is_steady(states, period, min_confidence) for period in periods)
+    return Evidence(applied, held, base, occasions, later, whole, steady)
+
+
+def _family(block: Block, size: int) -> float:
+    """The number of rules with so many items in the antecedent, times two for each: longer ones weigh less."""
+    ranges = sum(len(column.values) * (len(column.values) + 1) / 2 for column in block.columns)
+    return float((2 * ranges) ** size / math.factorial(size) * ranges)
+
+
+def _rules_of(part: EncodedBlock) -> Iterator[tuple[int, npt.NDArray[np.int32], int]]:
+    return zip(part.rules.tolist(), part.antecedents, part.consequents.tolist(), strict=True)
+
+
+class _Seen(NamedTuple):
+    """Separate occasions of a rule in later time, and the chance of what later time and all the time show."""
+
+    occasions: float
+    later: float
+    whole: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a block, as bitmaps (embeddings × words).
+
+    Args:
+        later: Those that were not searched.
+        n_frames: Number of frames.
+        is_ordered: Whether frames follow each other in time.
+        day: Frames of a day; 0 if that is no whole number.
+    """
+
+    later: Words
+    n_frames: int
+    is_ordered: bool
+    day: int
+
+    @classmethod
+    def of(cls, block: Block, bank: Bank) -> _Rows:
+        masks = [pack_mask(block.is_later(n_frames)) for n_frames in np.unique(bank.frames_of).tolist()]
+        width = bank.words.shape[1]
+        padded = np.stack([np.pad(mask, (0, width - len(mask))) for mask in masks])
+        places = np.searchsorted(np.unique(bank.frames_of), bank.frames_of)
+        return cls(padded[places], bank.n_frames, block.is_ordered, _frames_of_day(block))
+
+    def look(self, states: RuleStates, target: Words, memory: float, confidence: float, base: float) -> _Seen:
+        """Count the separate occasions on which a rule applied, and see whether chance explains what they show.
+
+        Args:
+            states: The states of the rule.
+            target: Where its consequent holds.
+            memory: For how many frames the consequent resembles itself.
+            confidence: Confidence of the rule in later time.
+            base: Share of later rows in which the consequent holds.
+        """
+        applied = states.applicable & self.later
+        if not self.is_ordered:
+            rows = float(popcount(applied).sum())
+            return _Seen(rows, float(chance(confidence, base, rows)), 1.0)
+        places = np.flatnonzero(applied.any(axis=1))
+        if not len(places):
+            return _Seen(0.0, 1.0, 1.0)
+        own = places[:: -(-len(places) * self.n_frames // MOST_ROWS)]
+        whole, holds, later = (
+            unpack(one[own], n_rows=self.n_frames) for one in (states.applicable, target, self.later)
+        )
+        known = ~unpack(states.missing[own], n_rows=self.n_frames)
+        inside = whole & later
+        together = 1.0
+        if len(own) > 1:
+            together += (len(own) - 1) * likeness(inside, later) * likeness(holds & later, later)
+        apart = float(count_occasions(inside, memory).sum()) / together
+        trials, by_trials = self._try(inside, holds, known & later, together)
+        by_memory = float(chance(confidence, base, apart))
+        _, of_all = self._try(whole, holds, known, together)
+        return _Seen(max(apart, trials), min(3 * min(by_memory, by_trials), 1.0), 2 * of_all)
+
+    def _try(self, applies: Bools, holds: Bools, known: Bools, together: float) -> tuple[float, float]:
+        """Return the number of trials, and the chance of the shares in which they held or of when they began."""
+        starts, shares = find_trials(applies, holds, known)
+        trials = int(starts.sum())
+        if not trials:
+            return 0.0, 1.0
+        base = float((holds & known).sum() / max(int(known.sum()), 1))
+        by_share = chance(shares[starts].mean(), max(base, 0.5), trials / together)
+        hits, rate = timing(starts, holds, known, self.day)
+        return trials / together, float(min(by_share, chance(hits / trials, rate, trials / together)))
+
+
+def _frames_of_day(block: Block) -> int:
+    """The number of frames of a day; 0 if it is not a whole one."""
+    times = block.sites[0].times if block.sites else block.times
+    if times is None or len(times) < 2:
+        return 0
+    day = np.timedelta64(1, "D") / np.median(np.diff(times))
+    return round(day) if abs(day - round(day)) < 1e-9 else 0
+
+
+def _periods(block: Block) -> list[Words]:
+    """The months of the time, or its weeks if there are fewer than three months, as bitmaps."""
+    if block.times is None or not block.n_frames:
+        return []
+    months = block.times.astype("datetime64[M]").astype(np.int64)
+    weeks = (block.times - block.times[0]).astype("timedelta64[s]").astype(np.int64) // (7 * 86_400)
+    chosen = months if len(np.unique(months)) >= 3 else weeks
+    return [pack_mask(chosen == one) for one in np.unique(chosen)]
+
+
+def _is_steady(states: RuleStates, period: Words, floor: float) -> bool:
+    """Whether a rule holds in a period, or applies too seldom in it to be judged."""
+    applied = states.applicable & period
+    n = int(popcount(applied).sum())
+    begun = applied & ~((applied << np.uint64(1)) | np.pad(applied[:, :-1] >> np.uint64(63), ((0, 0), (1, 0))))
+    if int(popcount(begun).sum()) < FEWEST_JUDGED:
+        return True
+    return int(popcount(states.satisfied & period).sum()) >= floor * n
+
+
+def recounted(
+    rules: RuleSet, table: TransactionTable, evidence: Evidence, *, min_confidence: float, denominator: str = "present"
+) -> RuleSet:
+    """Count confirmed rules over all the time, with columns that say what confirms them.
+
+    Args:
+        rules: The rules.
+        table: The whole table.
+        evidence: The evidence of each of them.
+        min_confidence: Minimum confidence over all the time.
+        denominator: As in ``count_rules``.
+    """
+    if not len(rules):
+        return rules
+    counted = count_rules(rules, table, denominator=denominator)
+    extras = {**rules.extras, **counted.extras}
+    if "both_ways" in extras:
+        back = counted.counts.n_both >= max(min_confidence, 0.5) * counted.counts.n_consequent
+        extras["both_ways"] = np.asarray(extras["both_ways"]) & back
+    bound = confidence_bound(count_spans(rules, table, spans=SPANS, denominator=denominator), 0.95)
+    extras |= {
+        "assured_confidence": bound,
+        "confirmed_confidence": evidence.confidence,
+        "confirmed_rows": evidence.applied,
+        "confirmed_occasions": np.floor(evidence.occasions).astype(np.int64),
+    }
+    facts = {**{key: value for key, value in rules.facts.items() if key != "data_coverage"}, **counted.facts}
+    whole = replace(rules, counts=counted.counts, extras=extras, facts=facts, coverage_of=counted.coverage_of)
+    return whole.take(np.flatnonzero(is_within(whole.counts, "confidence", min_confidence, least=True)))
+
+
+def describe_unconfirmed(
+    evidence: Evidence, floor: float, candidates: int, kept: int, table: TransactionTable
+) -> str | None:
+    """Say how many candidates were confirmed, and why the others were not.
+
+    Args:
+        evidence: The evidence of each candidate.
+        floor: Minimum confidence.
+        candidates: Number of candidates.
+        kept: Number of those that are kept.
+        table: The whole table.
+    """
+    if kept == candidates:
+        return None
+    later = f"in the last {_length(table)}" if table.is_ordered else "in the third of the rows that was not searched"
+    few = int((evidence.occasions < FEWEST_OCCASIONS).sum())
+    rare = f"{few:,} applied on fewer than {FEWEST_OCCASIONS} separate occasions {later}"
+    below = int(((evidence.occasions >= FEWEST_OCCASIONS) & ~(np.nan_to_num(evidence.confidence) >= floor)).sum())
+    reasons = [rare] if few else []
+    reasons += [f"{below:,} did not hold there"] if few and below else []
+    reasons += [f"{below:,} did not hold {later}"] if below and not few else []
+    others = candidates - kept - few - below
+    reasons += [f"{others:,} may be chance or fail in some month or week"] if others > 0 else []
+    number = f"{kept:,} of {candidates:,} candidates" if kept else f"{candidates:,} candidates, none"
+    return f"{number} confirmed: {', '.join(reasons)} (confirm=False shows all candidates)"
+
+
+def _length(table: TransactionTable) -> str:
+    """The length of the time that confirms, in words."""
+    spans = []
+    for block in table.blocks:
+        own = [] if block.times is None else [block.times]
+        for times in [site.times for site in block.sites] or own:
+            if len(times) > 1:
+                later = times[block.is_later(len(times))]
+                spans.append((times[-1] - times[0]) / max(len(times) - 1, 1) * len(later))
+    if not spans:
+        return "third of the time"
+    days = float(max(spans) / np.timedelta64(1, "D"))
+    number, unit = (days, "days") if days >= 2 else (days * 24, "hours") if days * 24 >= 2 else (days * 1440, "minutes")
+    return f"{number:.0f} {unit}"

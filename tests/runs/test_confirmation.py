@@ -1,0 +1,133 @@
+"""Confirmation by default: what is reported was seen to hold in time that was not searched."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+import thence as th
+from thence.search.refine.confirmation import gather_evidence
+from thence.statements.rules.ruleset import RuleSet
+
+DAYS, STEP = 28, timedelta(minutes=30)
+
+
+def wander(rng: np.random.Generator, n: int, keep: float = 0.98) -> np.ndarray:
+    out, noise = np.zeros(n), rng.standard_normal(n)
+    for at in range(1, n):
+        out[at] = keep * out[at - 1] + noise[at]
+    return out
+
+
+def frame_of(columns: dict[str, np.ndarray], days: int = DAYS) -> pl.DataFrame:
+    n = days * 48
+    return pl.DataFrame({"time": [datetime(2024, 1, 1) + at * STEP for at in range(n)], **columns})
+
+
+def plant(days: int = DAYS, *, breaks: bool = False, seed: int = 0) -> pl.DataFrame:
+    """A pump that comes and goes, a pressure that follows it, and three readings that have nothing to do with it."""
+    rng, n = np.random.default_rng(seed), days * 48
+    pump = np.repeat(rng.random(n // 6 + 1) < 0.4, 6)[:n]
+    pressure = np.where(pump, 60.0, 30.0) + rng.normal(0, 2, n)
+    if breaks:
+        pressure[int(n * 0.7) :] = 45 + rng.normal(0, 12, n - int(n * 0.7))
+    others = {f"other_{at}": wander(rng, n) for at in range(3)}
+    return frame_of({"pump": np.where(pump, "on", "off"), "pressure": pressure, **others}, days)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_reported_about_independent_readings(seed: int) -> None:
+    """50 rules were reported about ten unrelated sensors; hardly any held on as much new data."""
+    rng = np.random.default_rng(seed)
+    run = th.mine(frame_of({f"s{at}": wander(rng, 14 * 48) for at in range(10)}, days=14), progress="off")
+    assert len(run.rules) == 0
+    (note,) = (note for note in run.summary["notes"] if "confirmed" in note)
+    assert "candidates, none confirmed" in note and "confirm=False" in note
+    assert len(th.mine(frame_of({"a": wander(rng, 672), "b": wander(rng, 672)}, 14), confirm=False, progress="off").rules)
+
+
+def test_what_holds_is_reported_with_what_confirms_it() -> None:
+    run = th.mine(plant(), progress="off")
+    about = [rule for rule in run.rules if {"pump", "pressure"} == {item.feature.name for item in _items(rule)}]
+    assert about
+    rule = about[0]
+    counts = rule.counts
+    assert counts.later_applies and counts.later_holds is not None
+    assert counts.later_holds / counts.later_applies > 0.9
+    assert counts.occasions and counts.occasions >= 3
+    assert "time that was not searched" in counts.confirmation()
+    table = run.table
+    later = table.frames(slice(table.blocks[0].n_frames - table.blocks[0].n_frames // 3, None))
+    by_hand = th.evaluate.count_rules(run.rules, later).counts
+    assert run.rules.extras["confirmed_rows"].tolist() == by_hand.n_antecedent.tolist()
+    shares = by_hand.n_both / by_hand.n_antecedent
+    assert np.allclose(run.rules.measure("confirmed_confidence"), shares)
+    whole = th.evaluate.count_rules(run.rules, table).counts
+    assert run.rules.counts.n_both.tolist() == whole.n_both.tolist()  # counted over all the time
+
+
+def test_what_no_longer_holds_is_not_reported() -> None:
+    kept = th.mine(plant(), progress="off").rules
+    broken = th.mine(plant(breaks=True), progress="off")
+    assert any("pressure" in rule.english for rule in kept)
+    assert not any("pressure" in rule.english and "pump" in rule.english for rule in broken.rules)
+
+
+def test_too_little_data_says_so() -> None:
+    run = th.mine(plant(days=2), progress="off")
+    assert len(run.rules) == 0
+    assert any("applied on fewer than 3 separate occasions in the last 16 hours" in one for one in run.summary["notes"])
+    assert len(th.mine(plant(days=2), confirm=False, progress="off").rules)
+
+
+def test_rows_without_times_are_confirmed_by_every_third_row() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.random(3000) < 0.5
+    frame = pl.DataFrame({"a": np.where(a, "x", "y"), "b": np.where(a ^ (rng.random(3000) < 0.05), "u", "v")})
+    noise = frame.with_columns(pl.Series("b", rng.permutation(frame["b"].to_numpy())))
+    assert len(th.mine(frame, progress="off").rules) >= 2
+    assert len(th.mine(noise, progress="off").rules) == 0
+
+
+def test_all_rules_and_none_of_the_digest_are_not_confirmed() -> None:
+    every = th.mine(plant(), digest=0, progress="off").rules
+    raw = th.mine(plant(), refine=False, progress="off").rules
+    assert "confirmed_rows" not in every.extras and "confirmed_rows" not in raw.extras
+    assert len(raw) > len(every) > 0
+
+
+def test_places_that_move_as_one_are_one_witness() -> None:
+    """Sixty meters of one series were sixty witnesses of a coincidence."""
+    rng = np.random.default_rng(5)
+    n = 21 * 48
+    level, flow = wander(rng, n, 0.99), wander(rng, n, 0.99)
+    one = pl.DataFrame({"level": level, "flow": flow})
+    system = _copies(one, 40)
+    table = th.transactions(system, enrich="lifted", bins=3)
+    rules = th.Exact(min_confidence=0.8, max_antecedents=1).mine(table.earlier())
+    if len(rules):
+        alone = th.transactions(_copies(one, 1), enrich="lifted", bins=3)
+        many = gather_evidence(rules, table, min_confidence=0.8)
+        few = gather_evidence(_same(rules, alone), alone, min_confidence=0.8)
+        assert np.allclose(np.sort(many.occasions), np.sort(few.occasions), rtol=0.3, atol=1.0)
+
+
+def _items(rule: th.Rule) -> tuple[th.Item, ...]:
+    return (*rule.antecedent, rule.consequent)
+
+
+def _copies(frame: pl.DataFrame, number: int) -> th.System:
+    times = [datetime(2024, 1, 1) + at * STEP for at in range(frame.height)]
+    columns = {f"{kind}_{at}": frame[kind] for at in range(number) for kind in frame.columns}
+    nodes = [{"id": f"Tank {at}", "labels": ["Tank"]} for at in range(number)]
+    graph = th.graph.KnowledgeGraph([th.graph.Node(one["id"], set(one["labels"]), {}) for one in nodes])
+    kinds = {id: id.split("_")[0] for id in columns}
+    sensors = th.SensorData.from_wide(pl.DataFrame({"time": times, **columns})).with_kinds(kinds)
+    return th.System(sensors=sensors, graph=graph, binding={id: f"Tank {id.split('_')[1]}" for id in columns})
+
+
+def _same(rules: RuleSet, table: th.TransactionTable) -> RuleSet:
+    return th.evaluate.count_rules(rules, table)
