@@ -1,7 +1,7 @@
 """Thence: semantic association rules from sensor data and the knowledge graph around the sensors.
 
 >>> import thence as th
->>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, min_confidence=0.9, progress="off")
+>>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, min_confidence=0.9, progress="off", confirm=False)
 >>> len(run.rules) > 0
 True
 

@@ -568,8 +568,14 @@ def _confirmed(best: _Searched, miner: BaseMiner, candidates: int, report: Progr
     if len(kept):
         own = counted_on(kept)
         kept = add_exceptions(kept, own if isinstance(own, TransactionTable) else table, **counting)
-    note = describe_unconfirmed(evidence, floor, len(rules), len(kept), table)
+    note = describe_unconfirmed(evidence, floor, kept=len(kept), seldom=_left_out(rules, "unsteady"), table=table)
     return replace(kept, notes=(*kept.notes, note)) if note else kept
+
+
+def _left_out(rules: RuleSet, step: str) -> int:
+    """How many rules a step of the refinement has left out."""
+    steps = (rules.facts.get("refine") or {}).get("steps", ())
+    return sum(one["before"] - one["after"] for one in steps if one["step"] == step)
 
 
 def _eased(

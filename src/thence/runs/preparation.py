@@ -222,7 +222,7 @@ class Prepared:
 
         Examples:
             >>> import thence as th
-            >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+            >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, confirm=False, progress="off")
             >>> data = Prepared.of_run(run)
             >>> states = run.findings[0].check(data)
             >>> states.counts.applies, states.counts.holds == run.findings[0].counts.holds
@@ -334,7 +334,7 @@ def prepare(
     Examples:
         >>> import thence as th
         >>> toy = th.datasets.load("toy")
-        >>> run = th.mine(toy, windows="1h", bins=3, progress="off")
+        >>> run = th.mine(toy, windows="1h", bins=3, confirm=False, progress="off")
         >>> prepare(toy.between("2024-01-02"), run).table.discretizer.binnings.keys() == run.discretizer.binnings.keys()
         True
     """

@@ -411,7 +411,7 @@ def select_reviewed(rules: RuleSet, reviews: Reviews, which: str = "not-rejected
 
     Examples:
         >>> import thence as th
-        >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+        >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False).rules
         >>> reviews = Reviews({rules.rule(0).key: Review("rejected")})
         >>> kept = select_reviewed(rules, reviews)
         >>> bool(kept[0]), int(kept.sum()) == len(rules) - 1

@@ -102,7 +102,7 @@ class Run:
 
     Examples:
         >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> run.complete, run.summary["rules"] == len(run.rules)
         (True, True)
     """
@@ -295,7 +295,8 @@ class Run:
         Examples:
             >>> import tempfile, thence as th
             >>> with tempfile.TemporaryDirectory() as folder:
-            ...     run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=f"{folder}/a", progress="off")
+            ...     toy = th.datasets.load("toy")
+            ...     run = th.mine(toy, windows="1h", bins=3, confirm=False, out=f"{folder}/a", progress="off")
             ...     run.review(0, "rejected", "the valve was being repaired")
             ...     len(run.rules) - len(run.reviewed_rules())
             Reviews(1 rejected)
@@ -465,7 +466,7 @@ def load_run(path: str | Path) -> Run:
     Examples:
         >>> import tempfile, thence as th
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=f"{folder}/a", progress="off")
+        ...     run = th.mine(th.datasets.load("toy"), windows="1h", confirm=False, out=f"{folder}/a", progress="off")
         ...     th.load_run(f"{folder}/a").summary == run.summary
         True
     """

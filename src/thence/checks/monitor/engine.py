@@ -107,7 +107,7 @@ class Monitor:
         >>> import thence as th
         >>> from thence.checks.monitor.batches import Batch
         >>> toy = th.datasets.load("toy")
-        >>> run = th.mine(toy, windows="1h", bins=3, progress="off")
+        >>> run = th.mine(toy, windows="1h", bins=3, progress="off", confirm=False)
         >>> monitor = th.Monitor(run, toy)
         >>> hour = 3_600_000_000  # microseconds
         >>> monitor.add(Batch.of([(0, 0, 1.0), (hour, 0, 2.0)]))  # time, number of the sensor, value

@@ -273,19 +273,25 @@ def recounted(
 
 
 def describe_unconfirmed(
-    evidence: Evidence, floor: float, candidates: int, kept: int, table: TransactionTable
+    evidence: Evidence, floor: float, *, kept: int, seldom: int, table: TransactionTable
 ) -> str | None:
     """Say how many candidates were confirmed, and why the others were not.
 
     Args:
         evidence: The evidence of each candidate.
         floor: Minimum confidence.
-        candidates: Number of candidates.
-        kept: Number of those that are kept.
+        kept: Number of candidates that are kept.
+        seldom: Number of rules that were no candidates: too few occasions in the time that was searched.
         table: The whole table.
     """
-    if kept == candidates:
+    candidates = len(evidence.applied)
+    if kept == candidates and (kept or not seldom):
         return None
+    all_of_them = "(confirm=False shows all candidates)"
+    if not candidates:
+        return (
+            f"{seldom:,} candidates, none confirmed: too few separate occasions, or not in all the time {all_of_them}"
+        )
     later = f"in the last {_length(table)}" if table.is_ordered else "in the third of the rows that was not searched"
     few = int((evidence.occasions < FEWEST_OCCASIONS).sum())
     rare = f"{few:,} applied on fewer than {FEWEST_OCCASIONS} separate occasions {later}"
@@ -296,7 +302,7 @@ def describe_unconfirmed(
     others = candidates - kept - few - below
     reasons += [f"{others:,} may be chance or fail in some month or week"] if others > 0 else []
     number = f"{kept:,} of {candidates:,} candidates" if kept else f"{candidates:,} candidates, none"
-    return f"{number} confirmed: {', '.join(reasons)} (confirm=False shows all candidates)"
+    return f"{number} confirmed: {', '.join(reasons)} {all_of_them}"
 
 
 def _length(table: TransactionTable) -> str:

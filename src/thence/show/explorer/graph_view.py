@@ -37,7 +37,7 @@ def places_of(material: Material, position: int) -> Places:
     Examples:
         >>> import thence as th
         >>> from thence.show.reports.material import material_of
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="grounded", progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", enrich="grounded", confirm=False, progress="off")
         >>> places_of(material_of(run), 0)["n_places"]
         1
     """

@@ -57,7 +57,7 @@ def compare_rules(a: RuleSet, b: RuleSet) -> Differences:
 
     Examples:
         >>> import thence as th
-        >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+        >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False).rules
         >>> found = compare_rules(rules, rules[1:])
         >>> found.gained.tolist(), found.lost.tolist(), len(found.changed), found.same == len(rules) - 1
         ([], [0], 0, True)
@@ -144,7 +144,7 @@ class State:
     Examples:
         >>> import thence as th
         >>> state = State()
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> state.add(run, name="toy").number, [one["name"] for one in state.describe()["runs"]]
         (0, ['toy'])
     """

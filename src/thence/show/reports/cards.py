@@ -58,7 +58,7 @@ class Cards:
     Examples:
         >>> import thence as th
         >>> from thence.show.reports.material import material_of
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> card = Cards(material_of(run)).card("rule", 0)
         >>> [trace["role"] for trace in card["traces"]]
         ['the flow of Pipe AB', 'the pressure of Junction C']

@@ -52,7 +52,7 @@ def measure_coverage(
 
     Examples:
         >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> coverage, note = measure_coverage(run.rules, run.table, nodes={"Pipe AB": 0})
         >>> len(coverage["edges"]) - 1 == len(coverage["share"]), coverage["nodes"][0]["node"], note
         (True, 0, '')

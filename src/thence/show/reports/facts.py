@@ -39,7 +39,7 @@ def choose_facts(run: Run, *, most: int = MOST, reviews: Mapping[str, Review] | 
 
     Examples:
         >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> fact = choose_facts(run)[0]
         >>> fact["kind"], fact["sentence"] == run.rules.rule(fact["id"]).english
         ('rule', True)
@@ -173,7 +173,7 @@ def figures_of_rule(rules: RuleSet, number: int, *, rows: str = "rows") -> str:
 
     Examples:
         >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> figures_of_rule(run.rules, 0, rows="hours")  # doctest: +ELLIPSIS
         'in ... of ... hours (... %)...'
     """

@@ -101,7 +101,7 @@ def mine(
 
     Examples:
         >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, min_confidence=0.9, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, confirm=False, progress="off")
         >>> print(run.rules.top(1).rule(0).english)  # doctest: +ELLIPSIS
         if ..., then ...
     """

@@ -54,7 +54,7 @@ def rule_rows(
 
     Examples:
         >>> import thence as th
-        >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+        >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False).rules
         >>> row, = rule_rows(rules, [0])
         >>> row["sentence"] == rules.rule(0).english, row["n_both"] == int(rules.counts.n_both[0])
         (True, True)

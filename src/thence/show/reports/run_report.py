@@ -42,7 +42,7 @@ class RunReport:
 
     Examples:
         >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> made = th.report(run)
         >>> made
         RunReport('toy': 12 rules, 9 evidence cards)
@@ -126,7 +126,7 @@ def report(
 
     Examples:
         >>> import thence as th
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+        >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> made = th.report(run)
         >>> made.data["facts"][0]["sentence"]
         'if the flow sensor in Pipe AB reads 16–26.8 m³/h, then the pressure sensor in Junction C reads 45.755–50.6 m'

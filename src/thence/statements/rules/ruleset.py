@@ -232,14 +232,14 @@ class RuleSet:
 
     Examples:
         >>> from thence.language.items import Feature
-        >>> items = (Item.is_(Feature("door"), "open"), Item.is_(Feature("light"), "on"))
+        >>> items = (Item.is_(Feature("tap"), "open"), Item.is_(Feature("lamp"), "on"))
         >>> counts = Counts.from_matrix([[10, 4, 5, 3]])
         >>> rules = RuleSet(items, np.array([[0]]), np.array([1]), counts)
         >>> len(rules), rules.measure("confidence").tolist()
         (1, [0.75])
         >>> print(rules)
         1 rule
-          1. if door is open, then light is on  [confidence 0.750 (0.500 overall), support 0.300, Zhang 0.556]
+          1. if tap is open, then lamp is on  [confidence 0.750 (3 of 4 rows; 0.500 overall), support 0.300, Zhang 0.556]
     """
 
     items: tuple[Item, ...]
@@ -411,7 +411,7 @@ class RuleSet:
 
         Examples:
             >>> import thence as th
-            >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+            >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False).rules
             >>> [key_text(key) for key in rules.keys] == [rule.key for rule in rules]
             True
         """
@@ -725,7 +725,7 @@ class RuleSet:
         Examples:
             >>> import polars as pl, thence as th
             >>> frame = pl.DataFrame({"level": [1.0, 2.0, 3.0, 4.0] * 9, "pump": ["on", "on", "off", "off"] * 9})
-            >>> rules = th.mine(frame, target="pump", progress="off").rules
+            >>> rules = th.mine(frame, target="pump", progress="off", confirm=False).rules
             >>> rules.predict(pl.DataFrame({"level": [0.5, 3.5, None]})).tolist()
             ['on', 'off', None]
         """
@@ -774,9 +774,9 @@ class RuleSet:
     def measures_text(self, number: int) -> str:
         """Return the main measures of a rule in words.
 
-        The confidence is followed by the share of all rows in which the consequent holds, and the support of a lifted
-        rule by the share of frames and of places in which the rule holds at least once. If it is known in which places
-        the rule fails, this comes last.
+        The confidence is followed by its counts and the share of all rows in which the consequent holds, the support of
+        a lifted rule by the share of frames and of places in which the rule holds at least once. If it is known in
+        which places the rule fails, this comes last.
 
         Args:
             number: The position of the rule.
@@ -806,7 +806,7 @@ class RuleSet:
         rest = [f"{each.label} {value(each.name)}" for each in self.shown_measures if each.name != "support"]
         counts = f"{int(one.counts.n_both[0]):,} of {int(one.counts.n_antecedent[0]):,} rows"
         return (
-            f"confidence {value('confidence')} ({counts}){back} ({value('consequent_support')} overall), "
+            f"confidence {value('confidence')} ({counts}; {value('consequent_support')} overall){back}, "
             f"support {value('support')}{spread}{''.join(f', {text}' for text in rest)}{kept}"
         )
 
@@ -821,7 +821,7 @@ class RuleSet:
 
         Examples:
             >>> import thence as th
-            >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+            >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False).rules
             >>> sum(map(len, rules.entries)) == len(rules)
             True
         """
@@ -880,7 +880,7 @@ class RuleSet:
 
         Examples:
             >>> import thence as th
-            >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+            >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False).rules
             >>> chart = rules.plot("matrix")
             >>> type(chart).__name__
             'LayerChart'
