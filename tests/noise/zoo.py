@@ -50,7 +50,7 @@ def autoregressive(rng: Rng, frames: int, per_day: int) -> Floats:
 
 
 def slow(rng: Rng, frames: int, per_day: int) -> Floats:
-    """AR(.98), the one of issue reports: episodes of a few hours."""
+    """AR(.98): episodes of a day at steps of half an hour."""
     return _autoregress(rng, frames, 0.98)
 
 
