@@ -1,6 +1,6 @@
 """The noise zoo: what the defaults report where nothing is true, and whether they report what is planted in noise.
 
-    python benchmarks/noise.py                 52 systems for each of two seeds, and six wide ones
+    python benchmarks/noise.py                 62 systems for each of two seeds, 20 homes and six wide ones
     python benchmarks/noise.py --seeds 1 2 3   other seeds
     python benchmarks/noise.py --quick         small systems of one seed
     python benchmarks/noise.py --sentences     also lists what is reported
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import thence as th
 from tests.noise.planted import TRUTHS, find_truths, make_plant
-from tests.noise.zoo import GENERATORS, WIDE, Case, walk_zoo
+from tests.noise.zoo import GENERATORS, RARE, WIDE, Case, walk_zoo
 
 KINDS = ("rule", "law", "control", "range")
 
@@ -40,7 +40,9 @@ def measure(cases: Iterable[Case], *, sentences: bool) -> dict[tuple[str, str], 
         begin = time.perf_counter()
         run = th.mine(system, progress="off")
         own = out.setdefault((case.generator, case.shape), Counter())
-        own.update(systems=1, milliseconds=round(1000 * (time.perf_counter() - begin)), silent=not len(run.findings))
+        own.update(
+            systems=1, milliseconds=round(1000 * (time.perf_counter() - begin)), silent=int(not len(run.findings))
+        )
         own.update(one.kind for one in run.findings)
         if sentences:
             for one in run.findings:
@@ -79,7 +81,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small systems of one seed")
     parser.add_argument("--sentences", action="store_true", help="list what is reported")
     given = parser.parse_args()
-    cases = [*walk_zoo([0], most_sensors=16, most_weeks=4)] if given.quick else [*walk_zoo(given.seeds), *WIDE]
+    cases = [*walk_zoo([0], most_sensors=16, most_weeks=4)] if given.quick else [*walk_zoo(given.seeds), *RARE, *WIDE]
     found = measure(cases, sentences=given.sentences)
     print("| generator | shape | systems | nothing reported | rules | laws | controls | ranges | s |")
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|")

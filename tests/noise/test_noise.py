@@ -13,7 +13,7 @@ import pytest
 import thence as th
 from tests.helpers.needs import FIELD
 from tests.noise.planted import TRUTHS, find_truths, make_plant
-from tests.noise.zoo import GENERATORS, WIDE, Case, load_noise_building, walk_zoo
+from tests.noise.zoo import GENERATORS, RARE, WIDE, Case, load_noise_building, walk_zoo
 
 SYSTEMS_PER_STATEMENT = 20
 SMALL = [case for case in walk_zoo([0], most_sensors=16, most_weeks=4) if case.generator != "shuffled"]
@@ -39,6 +39,11 @@ def require_silence(cases: Sequence[Case]) -> None:
 @pytest.mark.parametrize("half", [0, 1])
 def test_small_systems_of_noise_say_nothing(half: int) -> None:
     require_silence(SMALL[half::2])
+
+
+def test_rare_events_are_no_schedules() -> None:
+    """A state that lasts one window made a schedule of every hour with six events."""
+    require_silence(RARE)
 
 
 def test_a_shuffled_network_says_nothing() -> None:

@@ -136,8 +136,8 @@ def telegraph(rng: Rng, frames: int, per_day: int) -> npt.NDArray[np.str_]:
 
 
 def pulses(rng: Rng, frames: int, per_day: int) -> npt.NDArray[np.str_]:
-    """Events that last one window, such as motion: 2 to 20 a day."""
-    return np.where(rng.random(frames) < rng.uniform(2, 20) / per_day, "on", "off")
+    """Events that last one window, such as motion: 1 to 20 a day."""
+    return np.where(rng.random(frames) < np.exp(rng.uniform(0, 3)) / per_day, "on", "off")
 
 
 def several_states(rng: Rng, frames: int, per_day: int) -> npt.NDArray[np.str_]:
@@ -207,6 +207,15 @@ def bare(rng: Rng, sensors: int) -> Layout:
         kind, unit, is_state = _quantity(rng, states=0.2)
         name = [f"s{at:03d}", f"AHU{at % 4 + 1}.{kind[:2].upper()}-{at}", f"{kind}_{at}"][habit]
         out.points.append(Point(name, kind if habit == 2 else "", unit if habit == 2 else "", is_state=is_state))
+    return out
+
+
+def home(rng: Rng, sensors: int) -> Layout:
+    """A home without a graph: motion, doors, switches and modes, and a few numbers."""
+    out = Layout()
+    for at in range(sensors):
+        kind, unit, is_state = _quantity(rng, states=0.75)
+        out.points.append(Point(f"{kind}.{at}", kind, unit, is_state=is_state))
     return out
 
 
@@ -310,6 +319,7 @@ def water(rng: Rng, sensors: int) -> Layout:
 
 SHAPES: dict[str, Callable[[Rng, int], Layout]] = {
     "no graph": bare,
+    "home": home,
     "random graph": tangle,
     "star": star,
     "building": building,
@@ -423,7 +433,7 @@ class Case:
         return f"{self.generator}, {self.shape}, seed {self.seed}: {self.sensors} sensors, {self.weeks} weeks"
 
 
-_SIZES = ((10, 2, 30), (16, 4, 30), (30, 2, 15), (24, 8, 30), (12, 12, 30), (60, 4, 30), (20, 4, 15), (40, 3, 60))
+_SIZES = ((10, 2, 30), (16, 4, 30), (30, 2, 15), (24, 8, 60), (12, 12, 60), (60, 4, 30), (20, 4, 15), (14, 8, 30))
 """Sensors, weeks and minutes, in the order in which seeds take them."""
 
 
@@ -445,6 +455,8 @@ def walk_zoo(seeds: Sequence[int], *, most_sensors: int = 200, most_weeks: int =
         yield Case("shuffled", "net3", seed, 60, 4, 30)
 
 
+RARE = tuple(Case("slow", "home", seed, 10, 8, 60) for seed in range(20))
+"""Homes for two months, in which an hour of the day has an event on a few days by chance."""
 WIDE = tuple(
     Case(generator, shape, seed, sensors, weeks, 60)
     for seed, (generator, shape, sensors, weeks) in enumerate(
