@@ -72,7 +72,7 @@ def require_alike(earlier: Found, later: Found, change: str) -> None:
 
 ORDER_OF_COLUMNS = pytest.mark.xfail(
     strict=True,
-    reason="merging of bins tries the columns of a rule in their order in the table, and keeps the first of equal results",
+    reason="merging of bins tries the columns of a rule in the table's order, and keeps the first of equal results",
 )
 CASES = [
     pytest.param(
