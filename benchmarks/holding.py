@@ -67,13 +67,11 @@ def cut(system: th.System, future: float) -> tuple[th.System, th.System]:
 
     Args:
         system: The system.
-        future: The share of the time from the first reading to the last that belongs to the last part.
+        future: The share of the times of readings that belong to the last part. Shares of the span would not do: data
+            may be of a few days in several years.
     """
-    span = system.sensors.span
-    if span is None:
-        raise SystemExit(f"{system.name} has no readings")
-    start, end = span
-    at: datetime = start + (1 - future) * (end - start)
+    times = system.sensors.to_polars()["time"].unique().sort()
+    at: datetime = times[int(len(times) * (1 - future))]
     return system.between(end=at), system.between(start=at)
 
 

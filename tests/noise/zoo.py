@@ -160,6 +160,7 @@ class Point:
         unit: The unit.
         node: The node that it is bound to; empty without a graph.
         is_state: Whether it reads states.
+        events: Of states: events a day that last one window; 0 for any generator of ``STATES``.
     """
 
     id: str
@@ -167,6 +168,7 @@ class Point:
     unit: str = ""
     node: str = ""
     is_state: bool = False
+    events: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -211,11 +213,12 @@ def bare(rng: Rng, sensors: int) -> Layout:
 
 
 def home(rng: Rng, sensors: int) -> Layout:
-    """A home without a graph: motion, doors, switches and modes, and a few numbers."""
+    """A home without a graph: motion, doors, switches and modes, many of them rarely, and a few numbers."""
     out = Layout()
     for at in range(sensors):
         kind, unit, is_state = _quantity(rng, states=0.75)
-        out.points.append(Point(f"{kind}.{at}", kind, unit, is_state=is_state))
+        events = rng.uniform(1, 3) if is_state and rng.random() < 0.7 else 0.0
+        out.points.append(Point(f"{kind}.{at}", kind, unit, is_state=is_state, events=events))
     return out
 
 
@@ -350,7 +353,9 @@ def make_noise(generator: str, shape: str, *, seed: int, sensors: int, weeks: in
     frames, per_day = weeks * 7 * 1440 // minutes, 1440 // minutes
     columns: dict[str, Any] = {}
     for point in layout.points:
-        if point.is_state:
+        if point.events:
+            columns[point.id] = np.where(rng.random(frames) < point.events / per_day, "on", "off").tolist()
+        elif point.is_state:
             columns[point.id] = STATES[int(rng.integers(len(STATES)))](rng, frames, per_day).tolist()
         else:
             values = GENERATORS[generator](rng, frames, per_day) * _SCALES.get(point.kind, 1.0)
@@ -455,8 +460,8 @@ def walk_zoo(seeds: Sequence[int], *, most_sensors: int = 200, most_weeks: int =
         yield Case("shuffled", "net3", seed, 60, 4, 30)
 
 
-RARE = tuple(Case("slow", "home", seed, 10, 8, 60) for seed in range(20))
-"""Homes for two months, in which an hour of the day has an event on a few days by chance."""
+RARE = tuple(Case("slow", "home", seed, 10, 12, 60) for seed in range(20))
+"""Homes for three months, in which an hour of the day has an event on a few days by chance."""
 WIDE = tuple(
     Case(generator, shape, seed, sensors, weeks, 60)
     for seed, (generator, shape, sensors, weeks) in enumerate(
