@@ -23,6 +23,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = Path(os.environ.get("THENCE_DATA") or ROOT.parent / "shared" / "data")
 """Where the published data sets are, in folders of their own; it may not exist."""
+FIELD = PUBLISHED.parent / "field"
+"""Where small systems in the shapes of the field are, in folders of their own; it may not exist."""
 _PREFIX = "needs "
 
 
@@ -74,6 +76,7 @@ NEEDS = {
     "published data": Need(
         "published data", "set THENCE_DATA to a folder that holds leakdb, ltown, citybench, …", PUBLISHED.is_dir
     ),
+    "field data": Need("field data", "put noise_building, … into the folder 'field' beside THENCE_DATA", FIELD.is_dir),
     "chromium": Need(
         "chromium",
         "apt-get install chromium",
