@@ -235,7 +235,7 @@ def test_time_is_permuted_within_each_site() -> None:
     drawn = null.draw(table, rng=np.random.default_rng(0))
     assert set(drawn.by_frames) == {200, 120}
     prepared = PreparedBank.of(block.bank, null.centre)
-    words = prepared.permuted(drawn.by_frames, 3)
+    words = prepared.permuted(drawn, 3)
     for site, bank in zip(block.sites, block.bank.sites(), strict=True):
         own = np.flatnonzero(np.array([one.name for one in block.sites])[block.site_of] == site.name)
         expected = drawn.by_frames[len(site)][3].apply(bank.words)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thence.checks.monitor.sequential import BETS, bet, evidence, threshold
+from thence.checks.monitor.sequential import BETS, bet, evidence, stake, threshold
 
 
 @given(st.floats(0.001, 0.99), st.lists(st.floats(0, 1), min_size=2, max_size=6))
@@ -83,3 +83,21 @@ def test_a_rule_that_fails_is_found(now: float, blocks: int) -> None:
 def test_restarts_never_use_up_more_than_the_stated_chance() -> None:
     spent = sum(np.exp(-threshold(0.01, n_rules=7, restarts=k)) * 7 for k in range(60))
     assert spent == pytest.approx(0.01)
+
+
+def test_all_stakes_together_are_the_capital_of_one() -> None:
+    staked = sum(float(np.exp(stake(np.full((1, 1), -np.inf), [t]))[0, 0]) for t in range(10_000))
+    assert staked == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_rule_that_held_for_long_is_found_as_soon_as_another() -> None:
+    """Regression: the whole capital was staked at first, and after 200 days that it held little of it was left."""
+
+    def count_blocks(held: int) -> int:
+        capital, block = np.full((1, len(BETS)), -np.inf), 0
+        while block < held or evidence(capital)[0] < threshold(0.01, n_rules=50):
+            capital = bet(stake(capital, [block]), share=[0.05 if block < held else 0.4], allowed=[0.2])
+            block += 1
+        return block - held
+
+    assert count_blocks(200) <= count_blocks(0) + 25

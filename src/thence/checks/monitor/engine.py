@@ -22,7 +22,7 @@ from thence.checks.application.bound import NotBound
 from thence.checks.monitor.alerts import Alert, Watched, format_time, tell_change, tell_violation
 from thence.checks.monitor.batches import Batch
 from thence.checks.monitor.gaps import Gaps
-from thence.checks.monitor.health import STATUS, Health, bound_of
+from thence.checks.monitor.health import STATUS, Health, find_references
 from thence.checks.monitor.history import Complete, History
 from thence.checks.monitor.open_windows import OpenWindows
 from thence.checks.monitor.rule_frames import EncodedFrames, place_names
@@ -154,9 +154,17 @@ class Monitor:
             same_system=parts.same_system,
         )
         others = [one.statement for one in parts.others]
-        self.bounds = bound_of(parts.rules, others, tolerance=chosen.tolerance)
+        references = find_references(
+            parts.rules,
+            others,
+            tolerance=chosen.tolerance,
+            false_alarm=chosen.false_alarm,
+            windows=self.block // self.every,
+            table=run.table,
+        )
+        self.bounds = references.bounds
         bound = np.append(parts.frames.bound, self.others.bound + len(parts.rules))
-        self.health = Health(self.bounds, bound, false_alarm=chosen.false_alarm)
+        self.health = Health(references, bound, false_alarm=chosen.false_alarm)
         self.watch: DetectorWatch | None = None
         if detector is not None:
             # A detector needs laws and more, which a monitor without one does not load.

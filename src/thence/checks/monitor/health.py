@@ -15,10 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.checks.monitor.rule_frames import Counted
-from thence.checks.monitor.sequential import BETS, bet, evidence, threshold
-from thence.statements.counting.assurance import share_interval
+from thence.checks.monitor.sequential import BETS, bet, evidence, stake, threshold
+from thence.statements.counting.assurance import SPANS, effective_rows, share_interval
+from thence.statements.counting.occasions import divergence
+from thence.statements.counting.recount import Table, count_spans
 from thence.statements.rules.ruleset import RuleSet
 from thence.statements.statement import Statement
+from thence.tables.transactions import TransactionTable
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -30,6 +33,10 @@ STATUS = ("unknown", "holds", "drifted", "silent", "missing")
 RECENT = 14
 """Number of blocks that are kept."""
 ASSURANCE = 0.95
+CANDIDATES = 10_000
+"""Rules of which a search without confirmation may have kept the best."""
+OCCASIONS = 2
+"""Separate occasions that an observation of the test covers, so that it says little about the next one."""
 _SATISFIED, _VIOLATED, _NOT_APPLICABLE, _MISSING = range(4)
 
 
@@ -56,44 +63,99 @@ class Change:
     violated: int
 
 
-def bound_of(rules: RuleSet, others: Sequence[Statement] = (), *, tolerance: float) -> Floats:
-    """Return the confidence that each rule, and after them each other statement, is tested against.
+@dataclass(frozen=True)
+class References:
+    """What rules, and after them laws and controls, are tested against.
 
-    It is the lower bound of the confidence when the rule was mined, less a tolerance: the assured confidence if the run
-    has it, otherwise Wilson's bound for the rows in which the rule applied.
+    Args:
+        bounds: The least confidence that each has to reach.
+        unit: Number of rows of each that are one observation of the test.
+    """
+
+    bounds: Floats
+    unit: Floats
+
+
+def find_references(
+    rules: RuleSet,
+    others: Sequence[Statement] = (),
+    *,
+    tolerance: float,
+    false_alarm: float,
+    windows: int,
+    table: Table | None = None,
+) -> References:
+    """Find the confidence that each rule, and after them each other statement, is tested against.
+
+    It is a lower bound of the confidence when the rule was mined, and lower than that by a tolerance. The best of many
+    rules look better than they are, and rows that follow each other say the same. So the bound rests on the time that
+    confirmed the rule, or, if no time did, allows for all rules that may have been searched; and on separate occasions
+    instead of rows. Half of the probability of a false alarm is that any of the bounds is above the truth.
+
+    Occasions are those of the confirmation, otherwise they are counted on the mined table, and without a table each
+    block of time is one. A rule whose confidence cannot be assured is not tested.
 
     Args:
         rules: The rules, with the counts of the run.
         others: Laws and controls, with theirs.
         tolerance: How much lower the confidence may be before it matters.
+        false_alarm: Probability that any rule that still holds is ever said not to.
+        windows: Number of windows in a block.
+        table: The table that was mined, if it is known.
     """
+    number = len(rules) + len(others)
     counts = [one.counts for one in others]
-    n = np.append(rules.counts.n_antecedent, [one.applies for one in counts]).astype(np.float64)
-    share = np.append(rules.counts.n_both, [one.holds for one in counts]) / np.maximum(n, 1)
-    low, _ = share_interval(share, n, np.maximum(n - 1, 1), ASSURANCE)
+    rows = np.append(rules.counts.n_antecedent, [one.applies for one in counts]).astype(np.float64)
+    share = np.append(rules.counts.n_both, [one.holds for one in counts]) / np.maximum(rows, 1)
+    per_occasion = np.append(np.full(len(rules), windows), [1 if one.kind == "control" else windows for one in others])
+    occasions, candidates = rows / per_occasion, np.full(number, max(number, CANDIDATES))
+    own = slice(0, len(rules))
+    if "confirmed_occasions" in rules.extras:
+        share[own], rows[own], occasions[own] = (
+            np.nan_to_num(np.asarray(rules.extras[f"confirmed_{name}"], np.float64))
+            for name in ("confidence", "rows", "occasions")
+        )
+        candidates[own] = number
+    elif isinstance(table, TransactionTable) and len(rules):
+        counted = count_spans(rules, table, spans=SPANS)
+        occasions[own] = effective_rows(counted)[0]
+    low = _least_share(share, occasions, np.log(2 * candidates / false_alarm))
     if "assured_confidence" in rules.extras:
-        known = np.append(np.asarray(rules.extras["assured_confidence"], np.float64), np.full(len(counts), np.nan))
-        low = np.where(np.isnan(known), low, known)
-    return np.clip(np.nan_to_num(low) - tolerance, 0.01, 0.99)
+        low[own] = np.minimum(low[own], np.nan_to_num(np.asarray(rules.extras["assured_confidence"], np.float64)))
+    unit = OCCASIONS * rows / np.maximum(occasions, 1)
+    return References(np.clip(np.minimum(low, share - tolerance), 0.01, 0.99), np.where(occasions >= 1, unit, np.inf))
+
+
+def _least_share(share: Floats, occasions: Floats, doubt: Floats) -> Floats:
+    """Return the lowest true share with which such a share in so many trials has a chance of exp(−doubt)."""
+    low, high = np.zeros_like(share), share.copy()
+    for _ in range(50):
+        middle = (low + high) / 2
+        too_low = occasions * divergence(share, middle) > doubt
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    return low
 
 
 class Health:
     """The health of the rules of a monitor.
 
     Args:
-        bounds: The confidence that each rule is tested against.
+        references: What each rule is tested against.
         bound: Positions of the rules that bind.
         false_alarm: Probability that any rule that still holds is ever said not to.
     """
 
-    def __init__(self, bounds: Floats, bound: Ints, *, false_alarm: float) -> None:
-        n = len(bounds)
-        self.bounds, self.bound, self.false_alarm = bounds, bound, false_alarm
+    def __init__(self, references: References, bound: Ints, *, false_alarm: float) -> None:
+        n = len(references.bounds)
+        self.bounds, self.unit = references.bounds, references.unit
+        self.bound, self.false_alarm = bound, false_alarm
         self.total = np.zeros((n, 4), np.int64)
         self.current = np.zeros((n, 4), np.int64)
+        self.pending = np.zeros((n, 2), np.int64)
         self.recent = np.zeros((RECENT, n, 4), np.int64)
         self.recent_blocks = np.full(RECENT, -1, np.int64)
-        self.capital = np.zeros((n, len(BETS)))
+        self.capital = np.full((n, len(BETS)), -np.inf)
+        self.placed = np.zeros(n, np.int64)
         self.restarts = np.zeros(n, np.int64)
         self.status = np.full(n, UNKNOWN, np.int8)
         self.since = np.full(n, -1, np.int64)
@@ -120,16 +182,21 @@ class Health:
         self.recent = np.concatenate([self.recent[1:], self.current[None]])
         self.recent_blocks = np.append(self.recent_blocks[1:], block)
         applied = self.current[:, _SATISFIED] + self.current[:, _VIOLATED]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(applied > 0, self.current[:, _VIOLATED] / applied, np.nan)
+        self.pending += self.current[:, :2]
+        used = self.pending.sum(axis=1)
+        over = (used > 0) & (used >= self.unit)
+        share = np.where(over, self.pending[:, _VIOLATED] / np.maximum(used, 1), np.nan)
+        self.capital[over] = stake(self.capital[over], self.placed[over])
         self.capital = bet(self.capital, share=share, allowed=1 - self.bounds)
+        self.placed += over
+        self.pending[over] = 0
         self.current = np.zeros_like(self.current)
         self.n_blocks += 1
         return self._decide(block, applied > 0)
 
     def _decide(self, block: int, applied: npt.NDArray[np.bool_]) -> list[Change]:
         wealth = evidence(self.capital)
-        alarm = threshold(self.false_alarm, n_rules=max(len(self.bound), 1), restarts=self.restarts)
+        alarm = threshold(self.false_alarm / 2, n_rules=max(len(self.bound), 1), restarts=self.restarts)
         sums = self.recent.sum(axis=0)
         used = sums[:, _SATISFIED] + sums[:, _VIOLATED]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -154,7 +221,7 @@ class Health:
             worth = float(wealth[rule])
             if DRIFTED in (before, now):
                 # The test starts again, with half of the probability of a false alarm.
-                self.capital[rule] = 0.0
+                self.capital[rule], self.placed[rule] = -np.inf, 0
                 self.restarts[rule] += now == HOLDS
             self.status[rule], self.since[rule] = now, block
             kept = int((self.recent_blocks >= 0).sum())
@@ -199,8 +266,9 @@ class Health:
             arrays: The arrays.
         """
         self.block, self.n_blocks = int(numbers["block"]), int(numbers["n_blocks"])
-        for name in _ARRAYS:
+        # The test of a state from before stakes were spread over time begins again.
+        for name in _ARRAYS if "placed" in arrays else set(_ARRAYS) - {"capital", "placed", "pending"}:
             setattr(self, name, arrays[name].copy())
 
 
-_ARRAYS = ("total", "current", "recent", "recent_blocks", "capital", "restarts", "status", "since")
+_ARRAYS = ("total", "current", "pending", "recent", "recent_blocks", "capital", "placed", "restarts", "status", "since")

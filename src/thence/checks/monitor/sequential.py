@@ -22,13 +22,33 @@ Floats = npt.NDArray[np.float64]
 
 BETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
 """Sizes of the bets, as shares of the largest one that cannot lose more than the capital."""
+_LEAST = 700.0  # a capital below exp(−700) is none
+
+
+def stake(capital: Floats, placed: npt.ArrayLike) -> Floats:
+    """Return the logarithms of all capitals with a part of what is set aside added, before the next bet.
+
+    A rule may fail after it has held for long, and all bets on that are lost by then. So only a part of the capital of
+    1 is staked at first, and a smaller one before each later bet, 1 / ((t + 1) (t + 2)) before bet t: all parts
+    together are 1, and what is set aside neither grows nor shrinks.
+
+    Args:
+        capital: Matrix (rules × bets) of logarithms of capitals, −∞ at the start.
+        placed: Number of bets that each rule has had.
+
+    Examples:
+        >>> np.exp(stake(np.full((2, 1), -np.inf), [0, 1])).round(3).tolist()
+        [[0.5], [0.167]]
+    """
+    before = np.asarray(placed, np.float64)[:, None]
+    return np.asarray(np.logaddexp(capital, -np.log((before + 1) * (before + 2))))
 
 
 def bet(capital: Floats, *, share: npt.ArrayLike, allowed: npt.ArrayLike) -> Floats:
     """Return the logarithms of all capitals after one block.
 
     Args:
-        capital: Matrix (rules × bets) of logarithms of capitals, 0 at the start.
+        capital: Matrix (rules × bets) of logarithms of capitals.
         share: The share of violations of each rule in the block; NaN where it did not apply, so that nothing is bet.
         allowed: The largest share of violations that is allowed, above 0 and below 1.
 
@@ -52,8 +72,8 @@ def evidence(capital: Floats) -> Floats:
         >>> evidence(np.zeros((2, len(BETS)))).tolist()
         [0.0, 0.0]
     """
-    top = capital.max(axis=1, keepdims=True)
-    return np.asarray(top[:, 0] + np.log(np.exp(capital - top).mean(axis=1)))
+    top = np.maximum(capital.max(axis=1, keepdims=True), -_LEAST)
+    return np.asarray(top[:, 0] + np.log(np.maximum(np.exp(capital - top).mean(axis=1), np.exp(-_LEAST))))
 
 
 def threshold(false_alarm: float, *, n_rules: int, restarts: npt.ArrayLike = 0) -> Floats:

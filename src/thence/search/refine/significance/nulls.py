@@ -7,13 +7,22 @@ alike than observed data wherever series are slow or cyclic. A permutation of bl
 block. Rows without times are independent of each other and have no order: they are permuted one by one. Static values
 are permuted over the places of the graph instead (see ``statistics``). Frames are moved by number: where windows
 without readings were left out, the frames before and after the gap follow each other, and shifts by whole periods are
-refused. This module draws permutations and applies them to bitmaps; it counts nothing.
+refused.
+
+Values that are held (an hourly value on a grid of five minutes, a set point of the day) change together if they change
+at all. Moved by a part of a hold they would no longer do so, and would agree less than independent series that are held
+do: such a column is moved by whole holds (``find_holds``). A series that is moved by whole holds is distributed as it
+was, whatever the other side of a rule is. Of few whole holds some leave the column where it is, which counts as a
+permutation like any other: a rule about ten daily values cannot have a p-value below a tenth.
+
+This module draws permutations and applies them to bitmaps; it counts nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import comb, gcd, lcm, log
 from typing import Literal
 
 import numpy as np
@@ -35,6 +44,12 @@ _ROW_GROUPS = 1024
 _UNCORRELATED = 0.1
 # The autocorrelation is estimated on about this many series.
 _SAMPLED_SERIES = 64
+# Share of the changes of a held series that happen at whole holds; a few may be due to gaps or to someone's hand.
+_AT_HOLDS = 0.9
+# Chance that all changes of a series that is not held happen at whole holds.
+_HELD_BY_CHANCE = 0.01
+# So many of the most frequent spacings of changes, and their greatest common divisors, are tried as holds.
+_SPACINGS = 12
 
 
 @dataclass(frozen=True)
@@ -62,6 +77,21 @@ class Permutation:
         for source, target, length in zip(self.source, self.target, self.length, strict=True):
             out[target : target + length] = np.arange(source, source + length)
         return out
+
+    def by_holds(self, hold: int, n_frames: int) -> Permutation:
+        """Return the shift by whole holds that is nearest to this one, a shift of ``n_frames`` frames.
+
+        Args:
+            hold: Number of frames for which values are held.
+            n_frames: Number of frames.
+
+        Examples:
+            >>> Permutation(np.array([0]), np.array([4]), np.array([8])).by_holds(3, 16).source.tolist()
+            [1]
+        """
+        holds = np.rint((self.source - self.target) / hold)
+        last = (n_frames - self.length - self.target) // hold
+        return replace(self, source=self.target + np.clip(holds, -(self.target // hold), last).astype(np.int64) * hold)
 
     def apply(self, words: Words) -> Words:
         """Return a read-only, permuted copy of bitmaps over frames (one per row of ``words``)."""
@@ -177,7 +207,30 @@ class Null:
         guard = self.choose_guard(table)
         sizes = sorted({frames for block in table.blocks for frames in (block.n_frames, *_site_frames(block))})
         drawn = {n_frames: self.permutations(n_frames, guard=guard, rng=rng) for n_frames in sizes}
-        return TimePermutations(drawn, min(len(some) for some in drawn.values()), self)
+        n_draws = min(len(some) for some in drawn.values())
+        if self.kind == "rows":
+            return TimePermutations(
+                drawn, n_draws, self, tuple(np.ones(len(one.columns), np.int64) for one in table.blocks)
+            )
+        holds = tuple(find_holds(block) for block in table.blocks)
+        by_hold = {
+            (n_frames, hold): self._by_holds(some, n_frames, guard, hold, rng)
+            for n_frames, some in drawn.items()
+            for hold in np.unique(np.concatenate(holds)).tolist()
+            if hold > 1
+        }
+        return TimePermutations(drawn, n_draws, self, holds, by_hold)
+
+    def _by_holds(
+        self, drawn: Sequence[Permutation], n_frames: int, guard: int, hold: int, rng: np.random.Generator
+    ) -> list[Permutation]:
+        """Return permutations of a column that is held: the same shifts in whole holds, or blocks of whole holds."""
+        step = lcm(hold, self.period or 1)
+        if self.kind == "shift":
+            return [one.by_holds(step, n_frames) for one in drawn]
+        if 2 * step > n_frames:  # it cannot be moved
+            return [Permutation(np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([n_frames]))] * len(drawn)
+        return replace(self, period=step)._blocks(n_frames, guard, rng)
 
     def permutations(self, n_frames: int, *, guard: int, rng: np.random.Generator) -> list[Permutation]:
         """Draw permutations of a number of frames.
@@ -265,11 +318,25 @@ class TimePermutations:
         by_frames: The permutations for each number of frames.
         n_draws: Number of permutations that every block has.
         null: The null model that they were drawn from.
+        holds: For how many frames the values of each column are held, per block.
+        by_hold: The permutations of columns that are held, for each number of frames and hold.
     """
 
     by_frames: Mapping[int, Sequence[Permutation]]
     n_draws: int
     null: Null
+    holds: tuple[Ints, ...]
+    by_hold: Mapping[tuple[int, int], Sequence[Permutation]] = field(default_factory=dict)
+
+    def find(self, n_frames: int, hold: int, draw: int) -> Permutation:
+        """Return a permutation of a column.
+
+        Args:
+            n_frames: Number of frames.
+            hold: For how many frames its values are held.
+            draw: Number of the permutation.
+        """
+        return self.by_frames[n_frames][draw] if hold == 1 else self.by_hold[n_frames, hold][draw]
 
 
 def require_permutations(table: TransactionTable, null: Null) -> None:
@@ -323,3 +390,60 @@ def estimate_memory(block: Block, most: int) -> int:
             below = np.flatnonzero(mean < _UNCORRELATED)
             longest = max(longest, int(below[0]) if len(below) else most)
     return longest
+
+
+def find_holds(block: Block) -> Ints:
+    """Find for how many frames the values of each column are held; 1 for columns that are not.
+
+    The hold of a column that is held longer than all others is of no importance: if the others are moved by their
+    holds against it, all are distributed as they were. It gets the hold that the others have in common.
+
+    Args:
+        block: The block; static and context columns are not held.
+    """
+    own = np.ones(len(block.columns), np.int64)
+    seen: dict[int, int] = {}
+    for at, column in enumerate(block.columns):
+        if column.is_static or column.context:
+            continue
+        if id(column.codes) not in seen:
+            some = column.codes[:: max(1, len(column.codes) // _SAMPLED_SERIES)]
+            seen[id(column.codes)] = min(lcm(*map(find_hold, some)), block.n_frames)
+        own[at] = seen[id(column.codes)]
+    others = [min(lcm(*np.delete(own, at).tolist()), block.n_frames) for at in range(len(own))]
+    return np.minimum(own, others)
+
+
+def find_hold(codes: npt.NDArray[np.integer]) -> int:
+    """Find for how many frames the values of a series are held: 1 unless it changes at whole holds only.
+
+    Values may stay the same for several holds. A tenth of the changes may happen at other times. What rises at one time
+    of a cycle and falls at another is a schedule, which is not held: it may be moved by any number of frames.
+
+    Args:
+        codes: The codes of the series, −1 for missing.
+
+    Examples:
+        >>> find_hold(np.repeat([0, 2, 1, 1, 0, 2, 0, 1, 2, 0], 12))
+        12
+        >>> find_hold(np.tile([0, 1, 1], 20))
+        1
+    """
+    known = (codes[:-1] >= 0) & (codes[1:] >= 0)
+    rises, falls = (np.flatnonzero(known & on) + 1 for on in (codes[1:] > codes[:-1], codes[1:] < codes[:-1]))
+    hold = _common_step(np.sort(np.concatenate([rises, falls])))
+    return 1 if hold > 1 and min(_common_step(rises), _common_step(falls)) > hold else hold
+
+
+def _common_step(moments: Ints) -> int:
+    """The longest step of which almost all moments are multiples, from one of them on; 1 if it may be chance."""
+    spacings, number = np.unique(np.diff(moments), return_counts=True)
+    frequent = spacings[np.argsort(-number, kind="stable")[:_SPACINGS]].tolist()
+    steps = {gcd(one, other) for one in frequent for other in frequent}
+    for step in sorted(steps, reverse=True):
+        on = int(np.bincount(moments % step).max()) if step > 1 else 0
+        # A given step has this chance times 1 / step; the sum over all longer ones makes up for that.
+        chance = log(comb(len(moments), on)) - (on - 2) * log(step)
+        if on >= _AT_HOLDS * len(moments) and chance <= log(_HELD_BY_CHANCE):
+            return int(step)
+    return 1

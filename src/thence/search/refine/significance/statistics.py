@@ -28,7 +28,7 @@ from thence.search.refine.significance.kernels import (
     count_with_permuted_item,
     zero_totals,
 )
-from thence.search.refine.significance.nulls import Permutation
+from thence.search.refine.significance.nulls import TimePermutations
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bank import Bank
 from thence.tables.bitmaps.bits import Bools, Floats, Indices, Ints, Words, as_kernel_array, pack_mask, popcount
@@ -90,6 +90,7 @@ class PreparedBank:
         centre: The frames in which items that are not permuted in time are read, per number of frames.
         frames_of: Number of frames of each embedding.
         frames_of_row: Number of frames of the site of each bitmap.
+        hold_of_row: For how many frames the values of the column of each bitmap are held.
     """
 
     arrays: BankArrays
@@ -98,15 +99,17 @@ class PreparedBank:
     centre: Callable[[int], slice]
     frames_of: Ints
     frames_of_row: Ints
+    hold_of_row: Ints
 
     @staticmethod
-    def of(bank: Bank, centre: Callable[[int], slice] | None = None) -> PreparedBank:
+    def of(bank: Bank, centre: Callable[[int], slice] | None = None, holds: Ints | None = None) -> PreparedBank:
         """Prepare a bank; its words are not copied.
 
         Args:
             bank: The bank.
             centre: The frames in which items that are not permuted in time are read, given a number of frames; all by
                 default.
+            holds: For how many frames the values of each column are held; not at all by default.
         """
         arrays = BankArrays(
             as_kernel_array(bank.words, np.uint64),
@@ -115,7 +118,8 @@ class PreparedBank:
         )
         numbers = as_kernel_array(bank.column_of_item, np.int32)
         own = centre or (lambda n_frames: slice(0, n_frames))
-        return PreparedBank(arrays, numbers, bank.n_frames, own, bank.frames_of, _frames_of_rows(bank))
+        frames, held = _frames_of_rows(bank), _holds_of_rows(bank, holds)
+        return PreparedBank(arrays, numbers, bank.n_frames, own, bank.frames_of, frames, held)
 
     @cached_property
     def middle(self) -> BankArrays:
@@ -136,20 +140,24 @@ class PreparedBank:
         own = [self.centre(length) for length in self.frames_of.tolist()]
         return float(sum(part.stop - part.start for part in own) / max(int(self.frames_of.sum()), 1))
 
-    def permuted(self, by_frames: Mapping[int, Sequence[Permutation]], draw: int) -> Words:
-        """Return the bitmaps under a permutation of time; sites with other frames have permutations of their own.
+    def permuted(self, permutations: TimePermutations, draw: int) -> Words:
+        """Return the bitmaps under a permutation of time.
+
+        Sites with other frames have permutations of their own, and columns that are held move by whole holds.
 
         Args:
-            by_frames: The permutations for each number of frames.
+            permutations: The permutations.
             draw: Number of the permutation.
         """
-        lengths = np.unique(self.frames_of_row).tolist()
-        if lengths == [self.n_frames]:
-            return by_frames[self.n_frames][draw].apply(self.arrays.words)
+        kinds = np.unique(np.stack([self.frames_of_row, self.hold_of_row]), axis=1).T.tolist()
+        if len(kinds) == 1:
+            ((length, hold),) = kinds
+            return permutations.find(length, hold, draw).apply(self.arrays.words)
         out = np.empty_like(self.arrays.words)
-        for length in lengths:
-            own = self.frames_of_row == length
-            out[own] = by_frames[length][draw].apply(as_kernel_array(self.arrays.words[own], np.uint64))
+        for length, hold in kinds:
+            own = (self.frames_of_row == length) & (self.hold_of_row == hold)
+            words = as_kernel_array(self.arrays.words[own], np.uint64)
+            out[own] = permutations.find(length, hold, draw).apply(words)
         out.flags.writeable = False
         return out
 
@@ -203,6 +211,18 @@ def _frames_of_rows(bank: Bank) -> Ints:
             own = bank.site_of == site
             rows = np.unique(np.concatenate([bank.row_of[:, own].ravel(), bank.present_of[:, own].ravel()]))
             out[rows[rows > 1]] = frames  # the empty and the full bitmap belong to all
+    return out
+
+
+def _holds_of_rows(bank: Bank, holds: Ints | None) -> Ints:
+    """Return for how many frames the column of each bitmap is held."""
+    out = np.ones(len(bank.words), np.int64)
+    if holds is None:
+        return out
+    for column in np.flatnonzero(holds > 1).tolist():
+        rows = np.unique(np.append(bank.row_of[bank.column_of_item == column].ravel(), bank.present_of[column]))
+        rows = rows[rows > 1]  # the empty and the full bitmap belong to all
+        out[rows] = np.maximum(out[rows], holds[column])
     return out
 
 
@@ -381,30 +401,28 @@ class ArrayCache:
     """The prepared bank of each bank and the place permutations of each block, created on first use.
 
     Args:
-        n_draws: Number of permutations.
+        time: The permutations of time.
         rng: Random generator.
-        centre: The frames in which items that are not permuted in time are read, per number of frames.
         by_bank: Prepared banks by the id of their words.
         by_block: Place permutations by the id of their block.
     """
 
-    n_draws: int
+    time: TimePermutations
     rng: np.random.Generator
-    centre: Callable[[int], slice]
     by_bank: dict[int, PreparedBank] = field(default_factory=dict)
     by_block: dict[int, PlacePermutations] = field(default_factory=dict)
 
-    def bank(self, bank: Bank) -> PreparedBank:
-        """Return the prepared form of a bank."""
+    def bank(self, bank: Bank, at: int) -> PreparedBank:
+        """Return the prepared form of a bank of the block at a position of the table."""
         key = id(bank.words)  # the prepared bank keeps the words alive, but not the bank
         if key not in self.by_bank:
-            self.by_bank[key] = PreparedBank.of(bank, self.centre)
+            self.by_bank[key] = PreparedBank.of(bank, self.time.null.centre, self.time.holds[at])
         return self.by_bank[key]
 
     def permutations(self, block: Block) -> PlacePermutations:
         """Return the place permutations of a block."""
         if id(block) not in self.by_block:
-            self.by_block[id(block)] = PlacePermutations.of(block, self.n_draws, self.rng)
+            self.by_block[id(block)] = PlacePermutations.of(block, self.time.n_draws, self.rng)
         return self.by_block[id(block)]
 
 
@@ -425,7 +443,7 @@ def build_tests(
     association: list[tuple[PreparedBank, Tests]] = []
     additions: list[tuple[PreparedBank, Tests]] = []
     for encoded in encode_rules(rules, table):
-        bank, permutations = cache.bank(encoded.bank), cache.permutations(encoded.block)
+        bank, permutations = cache.bank(encoded.bank, encoded.at), cache.permutations(encoded.block)
         static = np.append(encoded.static, True)
         by_place = static[encoded.antecedents].all(axis=1) | static[encoded.consequents]
         in_time = np.flatnonzero(~by_place)

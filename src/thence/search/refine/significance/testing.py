@@ -645,6 +645,8 @@ def benjamini_hochberg(p: Floats) -> Floats:
 # Without alpha, exact adjusted p-values are computed up to this level: longer rules are searched only where they could
 # still reach it.
 _HIGHEST_EXACT = 0.2
+# So many holds are named in the note.
+_NAMED = 3
 # Without alpha, the note about drift is for this level.
 _USUAL_LEVEL = 0.05
 # Counts of pairs are kept for the search of longer rules up to this many bytes.
@@ -734,7 +736,7 @@ def p_values(
     rng = np.random.default_rng(seed)
     table = table.shuffled()
     permutations = (null or Null()).draw(table, rng=rng)
-    cache = ArrayCache(permutations.n_draws, rng, permutations.null.centre)
+    cache = ArrayCache(permutations, rng)
     association, additions = build_tests(rules, table, cache, simpler=simpler)
     searching = family == "search"
     bounds = {"antecedent": antecedent, "consequent": consequent, "min_confidence": min_confidence}
@@ -774,7 +776,7 @@ def _build_families(
         rows = math.ceil(support * block.n_rows * (1 - TOLERANCE))
         space = Family.of(
             block,
-            cache.bank(block.bank),
+            cache.bank(block.bank, at),
             min_rows=max(1, min(rows, fewest.get(at, rows))),
             max_antecedents=max_antecedents or rules.antecedents.shape[1],
             **bounds,
@@ -809,7 +811,7 @@ def _run_permutations(
     room = _PAIR_BYTES // max(1, sum(8 * len(space.antecedents) * len(space.consequents) for space in spaces))
 
     def permute(bank: PreparedBank, draw: int) -> Words:
-        return bank.permuted(permutations.by_frames, draw)
+        return bank.permuted(permutations, draw)
 
     def test_short(draw: int) -> tuple[Floats, Floats, Ints]:
         """Test the given rules, and count all rules with one antecedent item."""
@@ -907,6 +909,10 @@ def _write_note(
     of = "by whole periods " if permutations.null.period else ""
     over = "all rules that could have been found" if searching else "the given rules"
     text = f"tested with {permutations.n_draws} {kind} {of}over {over} ({method.upper()})"
+    held = sorted({hold for _, hold in permutations.by_hold})
+    if held:
+        listed = ", ".join(map(str, held[:_NAMED])) + (" …" if len(held) > _NAMED else "")
+        text += f", values that are held for {listed} frames by whole holds"
     if alpha is None:
         return text
     smallest = 1 / (1 + permutations.n_draws)
