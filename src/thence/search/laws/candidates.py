@@ -1,7 +1,7 @@
 """Candidates: which terms a pattern offers, and which sums of them may be a law.
 
-Terms of one unit are added and subtracted; terms of different units are compared by a factor or by their signs. Nothing
-here knows a law of physics. This module looks at sensors, properties and units; it must not look at readings.
+Terms of one unit are added and subtracted; terms of different units are compared by a factor or by their signs;
+``thence.search.laws.quantities`` says what has the same dimension. Nothing here knows a law of physics. This module looks at sensors, properties and units; it must not look at readings.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from thence.language.patterns import Pattern
+from thence.search.laws.quantities import has_zero, is_additive, is_height_for, is_sum, is_value_of
 from thence.statements.laws.places import Places
 from thence.statements.laws.terms import Combination, Term
 from thence.tables.enrich.surroundings import NAMING_PROPERTIES
@@ -26,13 +27,13 @@ class Vocabulary:
     Args:
         readings: Readings of the place and of its one neighbour in a role.
         totals: Totals over the neighbours in a role.
-        properties: Numeric properties of the place.
+        values: For each reading, the numeric properties of the place that are values of its quantity.
         added: For each reading, the properties of the same node and unit that may be added to it.
     """
 
     readings: tuple[Term, ...]
     totals: tuple[Term, ...]
-    properties: tuple[Term, ...]
+    values: dict[Term, tuple[Term, ...]]
     added: dict[Term, tuple[str, ...]]
 
     @property
@@ -42,7 +43,7 @@ class Vocabulary:
 
     @property
     def measured(self) -> tuple[Term, ...]:
-        """All terms but the properties."""
+        """All terms that are read."""
         return (*self.readings, *self.totals)
 
 
@@ -56,13 +57,17 @@ def vocabulary(places: Places) -> Vocabulary:
     kinds = sorted({sensor.kind for sensor in pattern.sensors if sensor.kind in units})
     readings = [Term("reading", kind, unit=units[kind]) for kind in kinds]
     totals = []
+    seen = set()
     for role in pattern.roles:
-        if len(role.steps) != 1 or role.kind not in units:
+        # An edge that is stored both ways gives two roles of the same nodes; they are one.
+        members = (role.kind, *places.members_key(role.name)) if len(role.steps) == 1 else None
+        if members is None or members in seen or role.kind not in units:
             continue
+        seen.add(members)
         if places.has_one_each(role.name):
             readings.append(Term("reading", role.kind, role=role.name, unit=units[role.kind]))
-        else:
-            totals.append(Term("total", role.kind, role=role.name, unit=units[role.kind]))
+        elif is_additive(total := Term("total", role.kind, role=role.name, unit=units[role.kind])):
+            totals.append(total)
     named = {name: unit for name, unit in places.index.graph.property_units.items() if name not in NAMING_PROPERTIES}
     found = {
         name for id in places.ids for name, value in places.index.graph.node(id).properties.items() if _number(value)
@@ -74,7 +79,7 @@ def vocabulary(places: Places) -> Vocabulary:
             sorted(
                 name
                 for name, unit in named.items()
-                if unit and unit == term.unit and places.has_all(((1, replace(term, plus=name)),)).any()
+                if unit and unit == term.unit and is_height_for(name, term) and places.has_all(((1, replace(term, plus=name)),)).any()
             )
         )
         for term in known
@@ -82,7 +87,7 @@ def vocabulary(places: Places) -> Vocabulary:
     return Vocabulary(
         tuple(known),
         tuple(term for term in totals if places.has_all(((1, term),)).any()),
-        tuple(properties),
+        {term: tuple(fact for fact in properties if is_value_of(fact, term)) for term in known},
         added,
     )
 
@@ -103,12 +108,10 @@ def signed_sums(words: Vocabulary, *, most: int) -> Iterator[Combination]:
         longest = most if unit and len(terms) <= _MOST_TERMS else 2
         for size in range(2, longest + 1):
             for chosen in combinations(terms, size):
-                yield from _signs(chosen)
-        for term in terms:
-            for fact in words.properties:
-                # The unit of a property is often not known; then only an equality is possible.
-                if fact.unit == unit or not fact.unit:
-                    yield ((1, term), (-1, fact))
+                yield from filter(is_sum, _signs(chosen))
+    for term in words.readings:
+        for fact in words.values[term]:
+            yield ((1, term), (-1, fact))
 
 
 def _signs(chosen: Sequence[Term]) -> Iterator[Combination]:
@@ -132,9 +135,13 @@ def proportions(words: Vocabulary, *, most: int) -> Iterator[tuple[Combination, 
                 if len({term.unit for term in chosen}) > 1:
                     continue
                 for right in _signs(chosen):
+                    if not all(has_zero(term) for _, term in right) and sum(sign for sign, _ in right):
+                        continue  # a share of a temperature has no meaning, one of a difference has
                     yield ((1, replace(left, change=True)),), right
         for right_term in others:
-            if not right_term.role and left < right_term and left.unit and right_term.unit:
+            if right_term.role or not left < right_term or not (left.unit and right_term.unit):
+                continue
+            if has_zero(left) and has_zero(right_term):
                 yield ((1, left),), ((1, right_term),)
 
 
@@ -144,7 +151,7 @@ def sign_pairs(words: Vocabulary) -> Iterator[tuple[Combination, Combination]]:
     Args:
         words: The terms.
     """
-    for left in (*words.own, *words.totals):
+    for left in filter(has_zero, (*words.own, *words.totals)):
         for first, second in combinations(words.readings, 2):
             if first.unit != second.unit or first.unit == left.unit or (first.role == "" and second.role == ""):
                 continue

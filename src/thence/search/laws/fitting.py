@@ -2,7 +2,7 @@
 
 Each function returns a law without counts and its looseness (the width of its band as a share of the central spread of
 its parts; smaller is better), or ``None`` if the candidate is not worth counting. Samples decide only what is counted
-and with which band; every number that is told is counted exactly elsewhere.
+and with which band; every number that is reported is counted exactly elsewhere.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from thence.search.laws.candidates import Vocabulary, narrow, proportions, sign_pairs, signed_sums
+from thence.search.laws.evidence import Split
+from thence.search.laws.quantities import has_zero
 from thence.search.laws.settings import LawSettings
 from thence.statements.laws.bands import (
     COVERED,
@@ -28,24 +31,38 @@ from thence.statements.laws.bands import (
 )
 from thence.statements.laws.counting import fit_factors
 from thence.statements.laws.forms import Rows
-from thence.statements.laws.law import Fitted, Law
+from thence.statements.laws.law import Law
 from thence.statements.laws.places import Ints, Places
 from thence.statements.laws.terms import Combination, Condition
 from thence.tables.resolution import find_resolution
 
-_ARBITRARY_ZERO = frozenset({"°C", "°F", "degC", "degF", "C", "F"})
-"""Units of which a share has no meaning."""
 _SCREEN = 0.95  # share of the rows of a place that a screened residual covers
 _MATTERS = 3.0  # a part matters where it is larger than this times the band
 _SOME = 0.1  # share of the places at which every part has to matter
 _ALIKE = 0.02  # factors that differ by less than this share are one factor
 _ZERO = 1e-4  # of the ninth decile of the absolute values: what counts as 0 where the data show no resolution
-_EXACT = 0.01  # share of the spread of the parts below which no band is told
+_EXACT = 0.01  # share of the spread of the parts below which no band is reported
 _AGREES = 0.999  # share of the rows beyond the tolerance in which signs agree
 _DECIDED = 0.5  # smallest share of the rows that are beyond the tolerance
 _RARE = 0.02  # smallest share of either sign
 _MOST_VALUES = 20_000  # numbers that show a resolution
 _EVIDENCE = 8  # places with a sign, those at which it changes counted three times
+
+
+class Fitted(NamedTuple):
+    """A law that was fitted on a sample and not counted yet.
+
+    Args:
+        law: The law, without counts.
+        looseness: The width of its band as a share of the central spread of its parts; smaller is better.
+        places: Number of places of the sample that say something about it.
+        split: Of a law that holds because others of the kind do otherwise: how places fall into those that keep it.
+    """
+
+    law: Law
+    looseness: float
+    places: int
+    split: Split | None = None
 
 
 @dataclass(frozen=True)
@@ -235,7 +252,7 @@ def _banded(
     if not np.median(screened[informative]) <= 2 * settings.max_spread:
         return None
     relative = None
-    if not any(term.unit in _ARBITRARY_ZERO for term in law.terms):
+    if all(has_zero(term) for term in law.terms):
         relative = np.where(np.isnan(residual), np.nan, Rows(law, sample.places, sample.frames, factors).sizes)
     resolution = 0.0
     if factors is None:

@@ -7,19 +7,21 @@ pipes are crossed both ways. This module fits candidates on a sample, as ``thenc
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from thence.search.laws.candidates import narrow
-from thence.search.laws.fitting import Sample, Scope, fit_equal, zero_of
+from thence.search.laws.evidence import split_places
+from thence.search.laws.fitting import Fitted, Sample, Scope, fit_equal, zero_of
+from thence.search.laws.quantities import has_zero, is_state
 from thence.search.laws.settings import LawSettings
 from thence.statements.laws.bands import Band, Floats, central_spread, place_quantiles
-from thence.statements.laws.law import Fitted, Law
+from thence.statements.laws.law import Law
 from thence.statements.laws.terms import Condition, Term
 from thence.tables.enrich.surroundings import NAMING_PROPERTIES
 
-_CHANCE = 0.01  # probability at most that as many sensors of the kind go one way by chance
 _TOUCHES = 0.05  # share of the spread within which a bound has to be reached
 _FEWEST_ROWS = 2  # rows of a place with the state of a bound
 _MOST_VALUES = 10  # different values of a property that makes groups
@@ -37,14 +39,13 @@ def search_zero_states(scope: Scope) -> Iterator[list[Fitted]]:
     for kind in sample.places.state_kinds:
         for state in sample.places.states(kind):
             condition = Condition("state", kind, state)
-            for term in words.own:
+            for term in filter(has_zero, words.own):
                 law = _zero_in_state(term, condition, sample, settings)
                 if law is not None:
                     out.append(Fitted(law, 0.0, len(sample.places)))
             for term in words.readings:
-                for fact in words.properties:
-                    if fact.unit in ("", term.unit):
-                        out += scope.fitted([partial(fit_equal, ((1, term), (-1, fact)), condition=condition)])
+                for fact in words.values[term]:
+                    out += scope.fitted([partial(fit_equal, ((1, term), (-1, fact)), condition=condition)])
     yield out
 
 
@@ -75,7 +76,7 @@ def _zero_in_state(term: Term, condition: Condition, sample: Sample, settings: L
 
 
 def search_bounds(scope: Scope) -> Iterator[list[Fitted]]:
-    """Yield readings that never exceed a property of the same unit, or never fall below it, and that do reach it.
+    """Yield readings that never exceed a property of their quantity, or never fall below it, and that do reach it.
 
     What does not hold always may hold while a state does: the pressure behind a reducing valve is at most its setting
     unless the valve is closed.
@@ -86,9 +87,7 @@ def search_bounds(scope: Scope) -> Iterator[list[Fitted]]:
     words, sample, settings = scope.words, scope.screen, scope.settings
     out: list[Fitted] = []
     for term in words.readings:
-        for fact in words.properties:
-            if fact.unit != term.unit and (fact.unit or not term.role):
-                continue
+        for fact in words.values[term]:
             own = sample.at(((1, term),), ((1, fact),))
             if not len(own.places):
                 continue
@@ -145,7 +144,7 @@ def search_one_sided(scope: Scope) -> Iterator[list[Fitted]]:
     out = []
     for term in words.own:
         own = sample.at(((1, term),))
-        if not len(own.places):
+        if not len(own.places) or is_state(term) or not has_zero(term):
             continue
         values = own.values(((1, term),))
         elsewhere = _elsewhere(term, own)
@@ -154,12 +153,10 @@ def search_one_sided(scope: Scope) -> Iterator[list[Fitted]]:
             keeps = _keeps(sign * values, zero)
             others = _keeps(sign * elsewhere, zero)
             for condition, group in _groups(own, len(keeps)):
-                rest = np.concatenate([others, keeps[~group]])
+                split = split_places(keeps, group, others, np.concatenate([values, elsewhere], axis=1))
+                if split is None:
+                    continue  # however the groups fall, it would say nothing
                 moved = (np.nan_to_num(sign * values[:, group]) > zero).any()
-                if not len(rest) or not group.any() or not keeps[group].all() or not moved:
-                    continue
-                if rest.mean() ** int(group.sum()) > _CHANCE:
-                    continue
                 law = Law(
                     form,
                     str(narrow(own.places.pattern, [term])),
@@ -169,9 +166,11 @@ def search_one_sided(scope: Scope) -> Iterator[list[Fitted]]:
                     condition=condition,
                     min_confidence=settings.min_confidence,
                 )
-                out.append(Fitted(law, float(condition is not None), int(group.sum())))
-                if condition is None:
-                    break  # what holds for the class is not told again for a part of it
+                if not moved or not keeps[group].all():
+                    split = replace(split, chance=1.0)
+                out.append(Fitted(law, float(condition is not None), int(group.sum()), split))
+                if condition is None and split.chance < 1:
+                    break  # what holds for the class is not reported again for a part of it
     yield out
 
 

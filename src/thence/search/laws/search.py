@@ -1,7 +1,7 @@
 """The search for laws: candidates are screened on a sample, fitted on a larger one, and counted exactly.
 
 Every pattern of one node with its own sensors and those of its neighbours is searched: for its class as a whole, then
-for each class within it. ``thence.search.laws.telling`` decides what is told.
+for each class within it. ``thence.search.laws.selection`` decides what is reported.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import NodeVariable, Pattern, SensorVariable
 from thence.search.laws.candidates import vocabulary
-from thence.search.laws.fitting import Sample, Scope
+from thence.search.laws.fitting import Fitted, Sample, Scope
+from thence.search.laws.selection import LawSelection
 from thence.search.laws.settings import LawSettings
-from thence.search.laws.telling import Told
 from thence.statements.laws.law import Laws
 from thence.statements.laws.places import Clock, Places
 
@@ -41,7 +41,7 @@ SEARCHES: Registry[Any] = Registry(
 )
 """Functions from a ``Scope`` to lists of fitted laws, in the order in which they are called.
 
-Of each list the best laws are kept; what was kept before is not told again.
+Of each list the best laws are kept; what was kept before is not reported again.
 """
 
 _SCREEN_CELLS, _SCREEN_PLACES = 60_000, 300
@@ -57,8 +57,8 @@ def search_laws(
 ) -> Laws:
     """Find the laws of a plant: balances, proportions, signs and bounds that hold at every place of a kind.
 
-    Bands and factors are fitted on the first part of the time. Counts are exact and over all rows; a law is told only
-    if it also holds in the later part.
+    Bands and factors are fitted on the first part of the time. Counts are exact and over all rows; a law is
+    reported only if it also holds in the later part, on so many separate occasions that chance would confirm none.
 
     Args:
         readings: The readings, in windows.
@@ -83,27 +83,32 @@ def search_laws(
     index, clock = GraphIndex(graph, system.ontology), Clock.of(readings, chosen.fit_share)
     carriers = Carriers.of(index, {sensor.id: sensor.kind for sensor in readings.sensors}, dict(binding))
     found, notes = discover(carriers, hops=1, min_embeddings=1, paths=False)
-    told, searches = Told(chosen), [SEARCHES.load(name) for name in SEARCHES]
+    searches = [SEARCHES.load(name) for name in SEARCHES]
     scopes = list(_scopes([*found, *_lone_nodes(carriers, found)], readings, carriers, clock))
+    groups: list[tuple[list[Fitted], Places]] = []
     for number, places in enumerate(scopes):
         progress("searching laws", number, len(scopes))
         screen, fit = _samples(places)
         scope = Scope(vocabulary(places), screen, fit, chosen)
         for search in searches:
-            for group in search(scope):
-                told.tell(group, places)
+            groups += [(group, places) for group in search(scope) if group]
     progress("searching laws", len(scopes), len(scopes))
-    return Laws(told.best(), (*carriers.units.notes, *notes))
+    fitted = [one for group, _ in groups for one in group]
+    splits = {(one.split.groups, one.split.sides) for one in fitted if one.split is not None}
+    selection = LawSelection(chosen, max(sum(one.split is None for one in fitted), 1), max(len(splits), 1))
+    for group, places in groups:
+        selection.add_best(group, places)
+    return Laws(selection.best(), (*carriers.units.notes, *notes))
 
 
 def _lone_nodes(carriers: Carriers, found: Iterable[Pattern]) -> Iterator[Pattern]:
     """Yield a pattern for each class of nodes with sensors that no other pattern is about."""
     index, carrying = carriers.index, carriers.mask()
-    told = {pattern.nodes[0].label for pattern in found}
+    covered = {pattern.nodes[0].label for pattern in found}
     members: dict[str, list[int]] = {}
     for node in np.flatnonzero(carrying).tolist():
         labels = index.graph.node(index.ids[node]).labels
-        if told.isdisjoint(with_ancestors(labels, index.ontology)):
+        if covered.isdisjoint(with_ancestors(labels, index.ontology)):
             members.setdefault(most_specific_label(labels, index.ontology), []).append(node)
     for label, nodes in sorted(members.items()):
         sensors = tuple(

@@ -13,7 +13,7 @@ class LawSettings:
     """What counts as a law.
 
     Args:
-        min_confidence: A law is told if the share of later rows in which it holds reaches this, by its lower bound.
+        min_confidence: A law is reported if the share of later rows in which it holds reaches this, by its lower bound.
         fit_share: Share of the time, from the beginning, on which bands and factors are fitted.
         max_spread: Greatest width of a band (on either side), as a share of the central spread of its parts.
         max_parts: Greatest number of terms in a sum.

@@ -25,7 +25,7 @@ _JOINED = 0.9  # share of the places that always count towards the band
 _FAR = 2.0  # places that need more than this times the band of the others are exceptions
 _SMALL = 0.05  # share of the rows with the smallest size, which need an absolute band beside a relative one
 _TINY = 1e-12
-_EXACT = 0.001  # share of the size of the parts below which no band is told: what is computed is never exact
+_EXACT = 0.001  # share of the size of the parts below which no band is fitted: what is computed is never exact
 
 
 @dataclass(frozen=True, slots=True)

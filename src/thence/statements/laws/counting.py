@@ -82,7 +82,7 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
         places: The places.
         keepers: Whether the lower bound is about the places only that kept the law before the later part.
     """
-    places = places.take(places.has_all(law.left, law.right))
+    places = law_places(law, places)
     size = len(places)
     factors = _factors(law, places) if law.definition.has_factor else None
     parts = [
@@ -106,6 +106,19 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
         if known or near_zero
     )
     return replace(law, by_place=counts, later_bound=bound)
+
+
+def law_places(law: Law, places: Places) -> Places:
+    """Return the places that know all terms of a law, without those that read what another one reads.
+
+    Args:
+        law: The law.
+        places: The places of its pattern.
+    """
+    places = places.take(places.has_all(law.left, law.right))
+    if law.condition is not None and not law.condition.is_of_places:
+        return places  # their states may differ
+    return places.take(places.distinct(law.left, law.right))
 
 
 def _tally(law: Law, places: Places, factors: Floats | None) -> tuple[Ints, Ints]:

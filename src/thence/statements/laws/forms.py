@@ -49,15 +49,28 @@ class Rows:
     @cached_property
     def right(self) -> Floats:
         """The right side, times its factor."""
-        right = self.places.combined(self.law.right, self.frames)
+        return self.right_at(self.frames)
+
+    def right_at(self, frames: Ints) -> Floats:
+        """Return the right side, times its factor, in other frames.
+
+        Args:
+            frames: The frames.
+        """
+        right = self.places.combined(self.law.right, frames)
         return right if self.factors is None else right * self.factors[None, :]
+
+    @property
+    def is_met(self) -> Bools:
+        """Where the condition of the law is met."""
+        return self.places.meets(self.law.condition, self.frames)
 
     @cached_property
     def _between(self) -> tuple[Floats, Floats] | None:
         """The smallest and largest right side in this window and the next, of the change of a proportion."""
         if self.factors is None or not self.law.left[0][1].change:
             return None
-        then = self.places.combined(self.law.right, self.places.ahead(self.frames)) * self.factors[None, :]
+        then = self.right_at(self.places.ahead(self.frames))
         return np.minimum(self.right, then), np.maximum(self.right, then)
 
     @cached_property
@@ -148,7 +161,7 @@ class Form:
         """
         known = ~np.isnan(rows.residual) & rows.places.within(rows.frames)
         if rows.law.condition is not None:
-            known &= rows.places.meets(rows.law.condition, rows.frames)
+            known &= rows.is_met
         applies = known if self.applies is None else known & self.applies(rows)
         return known, applies, applies & (self.holds or self._is_within)(rows)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import polars as pl
 
@@ -299,20 +299,6 @@ def _combination(records: Sequence[Mapping[str, Any]]) -> Combination:
         (int(record["sign"]), Term.from_dict({key: value for key, value in record.items() if key != "sign"}))
         for record in records
     )
-
-
-class Fitted(NamedTuple):
-    """A law that was fitted on a sample and not counted yet.
-
-    Args:
-        law: The law, without counts.
-        looseness: The width of its band as a share of the central spread of its parts; smaller is better.
-        places: Number of places of the sample that say something about it.
-    """
-
-    law: Law
-    looseness: float
-    places: int
 
 
 @dataclass(frozen=True, eq=False)

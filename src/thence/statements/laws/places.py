@@ -192,6 +192,16 @@ class Places:
         origin, _ = self._members[role]
         return bool(len(origin)) and bool((np.bincount(origin, minlength=len(self)) == 1).all())
 
+    def members_key(self, role: str) -> tuple[bytes, bytes]:
+        """Return what identifies the neighbours in a role at all places.
+
+        Args:
+            role: The name of the role.
+        """
+        origin, nodes = self._members[role]
+        order = np.lexsort((nodes, origin))
+        return origin[order].tobytes(), nodes[order].tobytes()
+
     @cached_property
     def _members(self) -> dict[str, tuple[Ints, Ints]]:
         return {role.name: find_role_members(role.steps, self.nodes, self.index) for role in self.pattern.roles}
@@ -280,17 +290,40 @@ class Places:
         return out
 
     def has_all(self, *combinations: Combination) -> Bools:
-        """Return at which places every term has its sensors and properties, and at least one sensor is read.
+        """Return at which places every term has its sensors and properties, at least one sensor is read, and none twice.
+
+        Where an edge is stored both ways, two roles may be one node: what is compared with itself says nothing.
 
         Args:
             combinations: The terms.
         """
         known, read = np.ones(len(self), bool), np.zeros(len(self), bool)
+        by_kind: dict[str, list[Ints]] = {}
         for _, term in (part for combination in combinations for part in combination):
             slots = self._slots(term)
             known &= slots.known
             read |= (slots.columns >= 0).any(axis=1)
+            if term.form != "property":
+                by_kind.setdefault(term.name, []).append(slots.columns)
+        for columns in by_kind.values():
+            if len(columns) > 1:
+                ordered = np.sort(np.concatenate(columns, axis=1), axis=1)
+                known &= ~((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
         return known & read
+
+    def distinct(self, *combinations: Combination) -> Bools:
+        """Return which places are the first that read their sensors and properties: one meter is one place.
+
+        Args:
+            combinations: The terms.
+        """
+        slots = [self._slots(term) for combination in combinations for _, term in combination]
+        if not slots or not len(self):
+            return np.ones(len(self), bool)
+        parts = [np.column_stack([np.sort(one.columns, axis=1), one.constant]) for one in slots]
+        out = np.zeros(len(self), bool)
+        out[np.unique(np.concatenate(parts, axis=1), axis=0, return_index=True)[1]] = True
+        return out
 
     def sensors_of(self, *combinations: Combination) -> list[frozenset[tuple[int, str]]]:
         """Return the sensors and properties that make up combinations at each place, each with its sign.

@@ -1,9 +1,10 @@
-"""Telling: which of the fitted laws are counted and told.
+"""Selection: which of the fitted laws are counted and reported.
 
-A law is told if its lower bound on the later part of the time reaches ``min_confidence`` and few places break it. Of
-laws with nested terms the tighter is told; a law that follows from told ones is not; neither is the same law for
-another pattern. Of laws that differ in a state only, where the states come and go together, the one that holds more
-often is told. This module decides what is told; it fits and formats nothing.
+A law is reported if its lower bound on the later part of the time reaches ``min_confidence``, few places break it, and
+it rests there on so many separate occasions that chance would confirm none of all candidates. Of laws with nested terms
+the tighter is reported; a law that follows from others is not; neither is the same law for another pattern. Of laws
+that differ in a state only, where the states come and go together, the one that holds more often is reported. This
+module chooses; it fits and formats nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from thence.search.laws.evidence import weigh
+from thence.search.laws.fitting import Fitted
 from thence.search.laws.settings import LawSettings
+from thence.statements.counting.occasions import FALSE_STATEMENTS
 from thence.statements.laws.counting import count_at
-from thence.statements.laws.law import Fitted, Law
+from thence.statements.laws.law import Law
 from thence.statements.laws.places import Places
 from thence.statements.laws.terms import Condition, Term
 
@@ -29,20 +33,24 @@ _REACH = 0.95  # share of the places of a nested law below which the other law c
 
 
 @dataclass
-class Told:
-    """The laws told so far.
+class LawSelection:
+    """The laws that are kept so far.
 
     Args:
         settings: What counts as a law.
+        candidates: Number of fitted laws that are tried on the later part.
+        splits: Number of different splits of sensors into groups that were tried.
         laws: The laws with their looseness.
         signatures: The signed sensors of each law at its places.
     """
 
     settings: LawSettings
+    candidates: int = 1
+    splits: int = 1
     laws: list[tuple[Law, float]] = field(default_factory=list)
     signatures: list[set[Sensors]] = field(default_factory=list)
 
-    def tell(self, candidates: list[Fitted], places: Places) -> None:
+    def add_best(self, candidates: list[Fitted], places: Places) -> None:
         """Count the best candidates of one form and keep those that hold and are new.
 
         Args:
@@ -57,13 +65,19 @@ class Told:
             simple = _OCCAM ** max(len(terms) - 2, 0)
             return one.places < _REACH * most, one.looseness / simple, len(terms), str(terms)
 
-        for law, looseness, _ in sorted(candidates, key=cost):
+        for law, looseness, _, split in sorted(candidates, key=cost):
+            if split is not None and split.chance * self.splits > FALSE_STATEMENTS:
+                continue
             if any(_is_nested(law, other) for other in kept) or _follows(law, kept):
                 continue
             if self._is_known(law, places):
                 continue
             counted = count_at(law, places, keepers=True)
-            if self._holds(counted) and not _breaks_in_class(counted, places) and not self._is_told_of(counted, places):
+            if not self._holds(counted) or _breaks_in_class(counted, places):
+                continue
+            if split is None and not weigh(counted, places).is_enough(self.candidates):
+                continue
+            if not self._is_kept_with(counted, places):
                 kept.append(counted)
                 self._add(counted, looseness, places)
 
@@ -85,7 +99,7 @@ class Told:
         return {min(own, frozenset((-sign, sensor) for sign, sensor in own), key=sorted) for own in found}
 
     def _alike(self, law: Law, sensors: set[Sensors]) -> Iterator[int]:
-        """Yield the told laws that say the same of at least the same sensors."""
+        """Yield the kept laws that say the same of at least the same sensors."""
         for at, (other, _) in enumerate(self.laws):
             if other.form != law.form or _has_change(other) != _has_change(law) or not sensors <= self.signatures[at]:
                 continue
@@ -93,13 +107,13 @@ class Told:
                 yield at
 
     def _is_known(self, law: Law, places: Places) -> bool:
-        """Whether a told law without exceptions says the same of the same sensors."""
+        """Whether a kept law without exceptions says the same of the same sensors."""
         return any(not self.laws[at][0].exceptions for at in self._alike(law, self._signature(law, places)))
 
-    def _is_told_of(self, law: Law, places: Places) -> bool:
-        """Whether the same is told while another state holds at the same moments, as of two fans that run together.
+    def _is_kept_with(self, law: Law, places: Places) -> bool:
+        """Whether the same is kept while another state holds at the same moments, as of two fans that run together.
 
-        If the law holds more often than the told one, that one is taken back.
+        If the law holds more often than the kept one, that one is taken back.
         """
         for at, (other, _) in enumerate(self.laws):
             if (other.form, other.left, other.right) != (law.form, law.left, law.right):
@@ -131,7 +145,7 @@ class Told:
         self.signatures = [*(self.signatures[at] for at in kept), sensors]
 
     def _is_part(self, other: Law, theirs: set[Sensors], law: Law, sensors: set[Sensors]) -> bool:
-        """Whether a bound that was told of some sensors is told again of more."""
+        """Whether a bound that was kept for some sensors is kept again for more."""
         one_sided = law.definition.is_one_sided and not law.right
         return one_sided and other.form == law.form and not other.right and theirs <= sensors
 
@@ -142,7 +156,7 @@ class Told:
 
 
 def _breaks_in_class(law: Law, places: Places) -> bool:
-    """Whether a law fails at all places of a class among several: it is then told of the other classes alone."""
+    """Whether a law fails at all places of a class among several: it is then kept for the other classes alone."""
     label_of = dict(zip(places.ids, map(str, places.labels), strict=True))
     broken = Counter(label_of[one.place] for one in law.exceptions)
     total = Counter(label_of[one.place] for one in law.by_place if one.rows)
@@ -172,9 +186,9 @@ def _is_nested(law: Law, other: Law) -> bool:
     return law.condition == other.condition and (_key(law) <= _key(other) or _key(other) <= _key(law))
 
 
-def _follows(law: Law, told: list[Law]) -> bool:
-    """Whether an equation is a sum of told ones."""
-    equal = [other for other in told if other.definition.is_equation and other.condition == law.condition]
+def _follows(law: Law, kept: list[Law]) -> bool:
+    """Whether an equation is a sum of kept ones."""
+    equal = [other for other in kept if other.definition.is_equation and other.condition == law.condition]
     if not law.definition.is_equation or not equal:
         return False
     terms = sorted({term for one in (law, *equal) for term in one.terms})
