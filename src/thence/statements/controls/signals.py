@@ -30,10 +30,12 @@ class Signals:
     Args:
         readings: The windows.
         linked: For each window, whether the next one follows without a gap.
+        smooth: The number of windows over which readings are averaged, the last of them the window itself.
     """
 
     readings: WindowedReadings
     linked: npt.NDArray[np.bool_]
+    smooth: int = 1
 
     @cached_property
     def sensors(self) -> tuple[Sensor, ...]:
@@ -48,6 +50,8 @@ class Signals:
             end: The first window that is left out; by default none is.
         """
         values = np.ascontiguousarray(self.readings.values[:end, columns].T)
+        if self.smooth > 1:
+            values = _trailing_mean(values, self.linked[:end], self.smooth)
         return values, at_same_pace(values.T, self.linked[:end]).T
 
     def row(self, column: int) -> tuple[FloatArray, FloatArray]:
@@ -76,7 +80,8 @@ class Signals:
         columns: dict[str, list[int]] = {}
         for column, sensor in enumerate(self.sensors):
             columns.setdefault(sensor.kind, []).append(column)
-        return columns
+        # The order of the columns of a file must not change what is found.
+        return {kind: sorted(some, key=lambda at: self.sensors[at].id) for kind, some in columns.items()}
 
     @cached_property
     def _by_kind(self) -> dict[str, float]:
@@ -111,3 +116,21 @@ def _roughness(values: FloatArray, pace: FloatArray, linked: npt.NDArray[np.bool
         surprise = surprise[known]
     spread = float(np.nanstd(values)) if surprise.size else 0.0
     return float(surprise.mean()) / spread if spread > 0 else math.inf
+
+
+def _trailing_mean(values: FloatArray, linked: npt.NDArray[np.bool_], size: int) -> FloatArray:
+    """Return the mean of each window and those before it, since the last gap; missing where the window is missing."""
+    windows = np.arange(values.shape[1])
+    begins = np.maximum.accumulate(np.where(np.concatenate([[True], ~linked[:-1]]), windows, 0))
+    first = np.maximum(windows - size + 1, begins)
+    known = ~np.isnan(values)
+    # Sums of numbers far from 0 lose digits.
+    middle = np.where(known, values, 0.0).sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
+    sums = np.zeros((len(values), windows.size + 1))
+    np.cumsum(np.where(known, values - middle, 0.0), axis=1, out=sums[:, 1:])
+    if known.all():
+        return np.asarray(middle + (sums[:, 1:] - sums[:, first]) / (windows - first + 1))
+    counts = np.zeros((len(values), windows.size + 1))
+    np.cumsum(known, axis=1, out=counts[:, 1:])
+    mean = middle + (sums[:, 1:] - sums[:, first]) / np.maximum(counts[:, 1:] - counts[:, first], 1.0)
+    return np.where(known, mean, np.nan)
