@@ -24,6 +24,8 @@ from thence.tables.bitmaps.bits import run_threads
 
 MIN_AGREEMENT = 0.3
 """The least agreement of a reading that is looked at: three of ten armed moments are switches, if all are explained."""
+SIDES = 4
+"""Ways in which each reading is looked at: two directions, now and at the same pace."""
 TIE = 0.15
 """Readings whose agreement is lower by less than this are about equally good."""
 _POOL = 0.2  # readings whose agreement on the earlier half is lower by more than this are not confirmed
@@ -120,14 +122,13 @@ def screen_all(
     return out
 
 
-def confirm(signals: Signals, switch: Switch, scores: FloatArray, *, tried: int) -> list[Candidate]:
+def confirm(signals: Signals, switch: Switch, scores: FloatArray) -> list[Candidate]:
     """Return the readings whose cut from the earlier half of the switches holds on the later half, best first.
 
     Args:
         signals: The readings.
         switch: The change of the actuator.
         scores: What ``screen_all`` found for it.
-        tried: How many changes are compared with all readings, for all of which chance may confirm one.
     """
     best = float(scores.max(initial=0.0))
     if best < MIN_AGREEMENT:
@@ -138,7 +139,7 @@ def confirm(signals: Signals, switch: Switch, scores: FloatArray, *, tried: int)
         rough = signals.roughness([column for column, _ in pool])
         order = sorted(range(len(pool)), key=lambda at: (rough[at], signals.sensors[pool[at][0]].id))
         pool = [pool[at] for at in order[:_MOST]]
-    tested = 4 * scores.shape[0] * tried  # two directions, now and at the same pace
+    tested = SIDES * scores.shape[0]
     before, after = earlier(switch), later(switch)
     found = []
     for start in range(0, len(pool), BLOCK_COLUMNS):

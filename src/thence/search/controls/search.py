@@ -18,6 +18,7 @@ from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Feature
 from thence.search.controls.candidates import (
+    SIDES,
     Candidate,
     beats_other_days,
     confirm,
@@ -41,7 +42,7 @@ from thence.statements.controls.thresholds import (
     reach_of,
     relative_band,
 )
-from thence.statements.counting.occasions import FEWEST_OCCASIONS
+from thence.statements.counting.occasions import FEWEST_OCCASIONS, is_evident
 
 _MOST_OFTEN = 0.1  # share of the windows in which a number of an actuator may start or stop
 _MOST_NUMBERS = 100  # changes of numbers that are searched without being asked for
@@ -51,9 +52,9 @@ _CLOCK = 0.02  # the clock explains a change if its agreement is lower than that
 _COMPARED = 30  # readings that agree about equally well, of which the best is chosen
 _MOST_SWITCHED = 0.4  # share of the moments at which an actuator may switch; beyond, no reading is needed for it
 _BAND = 0.6  # widest band of a threshold, relative to how far the reading comes between switches
-_NARROW = 1.5  # bands that are wider than the narrowest by up to this factor are equally narrow
+_FINE, _NARROW = 0.05, 2.0  # bands up to this, or this number of times as wide as the narrowest, are equally narrow
 _JUMP, _OWN_JUMP = 3.0, 1.5  # a reading that moves so many times as far as usual around switches is an effect
-_SMOOTH = (3, 6, 12)  # windows over which readings are averaged where the readings themselves explain nothing
+_SMOOTH = (3, 9)  # windows over which readings are averaged where the readings themselves explain nothing
 _SMOOTHED = 2_000  # readings of a larger system that are averaged: those nearest to the actuator
 _ACTUATORS = 0.5  # share of the sensors of one kind at one kind of place that start and stop, if they are actuators
 _TIE = 0.1  # readings whose shares of explained switches and followed crossings differ by less are equally good
@@ -371,7 +372,7 @@ class _Search:
         # What ends after one window ends whatever is read.
         if len(switch) > _MOST_SWITCHED * switch.moments.size:
             return []
-        return confirm(self.signals, switch, scores, tried=self.tried)
+        return confirm(self.signals, switch, scores)
 
     def _best_confirmed(self, switch: Switch, confirmed: Sequence[Candidate]) -> _Found | None:
         """Return the control by the reading that explains a change best.
@@ -392,7 +393,7 @@ class _Search:
                     results.append((one, result))
             best = max((_shares(result.control) for _, result in results), default=0.0)
             results = [(one, result) for one, result in results if _shares(result.control) >= best - _TIE]
-            narrow = _NARROW * min((result.band for _, result in results), default=0.0)
+            narrow = max(_FINE, _NARROW * min((result.band for _, result in results), default=0.0))
             results.sort(
                 key=lambda pair: (
                     pair[1].band > narrow,
@@ -429,7 +430,11 @@ class _Search:
         for counts in (tally, held):
             if counts.explained_share < settings.min_explained or counts.followed_share < settings.min_followed:
                 return None
-        if held.explained < FEWEST_OCCASIONS:
+        # How often a switch would be explained if it happened at any moment.
+        everywhere = np.ones(after.moments.size, bool)
+        base = explained(row, reach, after.moments, everywhere, threshold=first.value, above=above).mean()
+        tested = SIDES * len(numeric) * self.tried
+        if held.explained < FEWEST_OCCASIONS or not is_evident(held.explained_share, base, held.switches, tested):
             return None
         others = dict.fromkeys(
             numeric[one.column].id

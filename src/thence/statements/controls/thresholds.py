@@ -149,7 +149,7 @@ def estimate_threshold(
         above: Whether the reading rises to the threshold, or falls to it.
 
     Returns:
-        The threshold, or ``None`` if the reading moved towards one at no switch.
+        The threshold, or ``None`` if the reading moved towards one at no switch, or to the end of its range only.
 
     Examples:
         >>> level = np.array([1.0, 2.0, 2.9, 2.0, 1.0, 2.2, 3.1, 2.0])
@@ -178,6 +178,8 @@ def estimate_threshold(
     read = float(np.nanmin(row)), float(np.nanmax(row))
     low, high = np.clip(sorted((sign * best.low + 0.0, sign * best.high + 0.0)), *read).tolist()
     ends = np.clip(sorted((sign * best.least + 0.0, sign * best.most + 0.0)), *read).tolist()
+    if low in read and low == high and np.count_nonzero(row == low) > WITHIN:
+        return None  # it rests at the end of its range and passes nothing: an empty tank, a fan at rest
     value = _round_inside(low, high, row) if low < high else _round_inwards(low, ends, read)
     return Threshold(float(np.clip(value, *read)), *ends)
 
@@ -367,6 +369,9 @@ def relative_band(row: FloatArray, moments: Frames, switched: BoolArray, *, abov
     values = x[moments]
     known = np.where(np.isnan(values), np.inf, values)
     begins = np.concatenate([[0], 1 + np.flatnonzero((np.diff(moments) != 1) | switched[:-1])])
+    # What follows at once from the other switch is no way of the reading.
+    for wait in range(WITHIN):
+        known[np.minimum(begins + wait, known.size - 1)[np.diff(begins, append=known.size) > 2 * WITHIN]] = np.inf
     lowest = np.minimum.reduceat(known, begins)
     which = np.searchsorted(begins, np.flatnonzero(switched), "right") - 1
     at = values[switched]
@@ -405,7 +410,6 @@ def moves_with(row: FloatArray, moments: Frames, switched: BoolArray, *, above: 
         return np.asarray(found[~np.isnan(found)])
 
     around = move(times - WITHIN, times + WITHIN)
-    before = move(times - WITHIN - _BEFORE, times - WITHIN)
     near = np.zeros(x.size + 1, bool)
     for shift in range(-2 * WITHIN, 2 * WITHIN + 1):
         near[np.clip(times + shift, 0, last)] = True
@@ -414,6 +418,8 @@ def moves_with(row: FloatArray, moments: Frames, switched: BoolArray, *, above: 
     if not around.size:
         return False
     expected = float(np.quantile(usual, _OFTEN)) if usual.size else 0.0
-    if before.size:
-        expected = max(expected, float(np.median(before)) * 2 * WITHIN / _BEFORE)
+    for windows in (_BEFORE, WITHIN):
+        before = move(times - WITHIN - windows, times - WITHIN)
+        if before.size:
+            expected = max(expected, float(np.median(before)) * 2 * WITHIN / windows)
     return float(np.median(around)) > jump * expected
