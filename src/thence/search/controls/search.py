@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import combinations
 
 import numpy as np
@@ -31,8 +32,8 @@ from thence.search.controls.premises import find_premises
 from thence.search.controls.settings import ControlSettings
 from thence.statements.controls.clock import Clock, Schedule, find_schedule, local_clock
 from thence.statements.controls.control import Control, Controls
-from thence.statements.controls.signals import Signals
-from thence.statements.controls.switches import Switch, find_switches, follows
+from thence.statements.controls.signals import Signals, coarsen
+from thence.statements.controls.switches import ON, Switch, find_switches, follows
 from thence.statements.controls.thresholds import (
     WITHIN,
     count_crossings,
@@ -54,8 +55,9 @@ _MOST_SWITCHED = 0.4  # share of the moments at which an actuator may switch; be
 _BAND = 0.6  # widest band of a threshold, relative to how far the reading comes between switches
 _FINE, _NARROW = 0.05, 2.0  # bands up to this, or this number of times as wide as the narrowest, are equally narrow
 _JUMP, _OWN_JUMP = 3.0, 1.5  # a reading that moves so many times as far as usual around switches is an effect
-_SMOOTH = (3, 9)  # windows over which readings are averaged where the readings themselves explain nothing
-_SMOOTHED = 2_000  # readings of a larger system that are averaged: those nearest to the actuator
+_COARSER = (3, 9)  # windows that become one where the readings in the windows themselves explain nothing
+_LONGEST = timedelta(hours=1)  # longest of such windows
+_COARSE = 2_000  # readings of a larger system that are looked at in longer windows: those nearest to the actuators
 _ACTUATORS = 0.5  # share of the sensors of one kind at one kind of place that start and stop, if they are actuators
 _TIE = 0.1  # readings whose shares of explained switches and followed crossings differ by less are equally good
 _GAIN = 0.1  # by which a premise must raise the share of the crossings that are followed
@@ -117,13 +119,13 @@ def search_controls(
     switches, notes = _actuators(readings, chosen, around)
     whole, switches = switches, _merge_sisters(switches, around)
     clock = local_clock(readings, chosen.timezone)
-    search = _Search(signals, clock, around, chosen, tried=len(switches) * (1 + len(_SMOOTH)))
+    search = _Search(signals, clock, around, chosen, tried=len(switches) * (1 + len(_COARSER)))
     found = search.explain_all(switches, progress)
     remaining = _without(switches, found)
     found += search.add_premises(remaining)
-    for smooth in _SMOOTH:
+    for size in _COARSER:
         remaining = _without(remaining, found)
-        found += replace(search, signals=replace(signals, smooth=smooth)).explain_smoothed(remaining)
+        found += search.explain_coarsely(remaining, size)
     found += search.explain_roughly(_without(remaining, found))
     progress("controls", _ROUNDS, _ROUNDS)
     found = _drop_contradictions(found)
@@ -146,6 +148,7 @@ class _Surroundings:
     """Names and distances in the graph, as far as they are known."""
 
     def __init__(self, readings: WindowedReadings, system: System | None) -> None:
+        self.system = system
         self._binding = None if system is None else system.binding
         self._graph = None if system is None else system.graph
         self._numeric = readings.numeric
@@ -153,7 +156,7 @@ class _Surroundings:
         self._near: dict[str, Bools | None] = {}
         self._devices: dict[str, str] = {}
         self._columns: dict[str, list[int]] = {}
-        if self._graph is not None and len(self._numeric) > min(_NEAREST, _SMOOTHED):
+        if self._graph is not None and len(self._numeric) > min(_NEAREST, _COARSE):
             for column, sensor in enumerate(self._numeric):
                 self._columns.setdefault(self.place(sensor.id), []).append(column)
 
@@ -321,21 +324,35 @@ class _Search:
             todo = rest
         return found
 
-    def explain_smoothed(self, switches: Sequence[Switch]) -> list[_Found]:
-        """Return the controls by averaged readings."""
-        slow = [switch for switch in switches if len(switch) <= _MOST_SWITCHED * switch.moments.size]
-        scores = self.screen(slow, most=_SMOOTHED) if slow else []
-        found = (self._best_reading(*pair) for pair in zip(slow, scores, strict=True))
-        return [one for one in found if one is not None]
+    def explain_coarsely(self, switches: Sequence[Switch], size: int) -> list[_Found]:
+        """Return the controls by readings in longer windows, which are less noisy.
 
-    def screen(self, switches: Sequence[Switch], most: int | None = None) -> list[npt.NDArray[np.float64]]:
+        Args:
+            switches: The changes.
+            size: How many windows become one.
+        """
+        slow = {_key(one) for one in switches if len(one) <= _MOST_SWITCHED * one.moments.size}
+        readings = self.signals.readings
+        if not slow or readings.every * size > _LONGEST:
+            return []
+        masks = [self.around.nearest(actuator, _COARSE) for actuator, _, _ in sorted(slow)]
+        if not any(mask is None for mask in masks):
+            near = np.logical_or.reduce([mask for mask in masks if mask is not None])
+            chosen = {sensor.id for sensor, use in zip(self.signals.sensors, near, strict=True) if use}
+            readings = readings.select([one.id for one in readings.sensors if one.categorical or one.id in chosen])
+        coarse = coarsen(readings, size)
+        found, _ = find_switches(coarse, least=self.settings.min_switches, numbers=any(key[2] == ON for key in slow))
+        again = [switch for switch in found if _key(switch) in slow]
+        if not again:
+            return []
+        signals = Signals(coarse, follows(coarse))
+        search = replace(self, signals=signals, around=_Surroundings(coarse, self.around.system))
+        results = (search._best_reading(*pair) for pair in zip(again, search.screen(again), strict=True))
+        return [replace(one, control=replace(one.control, smoothed=size)) for one in results if one is not None]
+
+    def screen(self, switches: Sequence[Switch]) -> list[npt.NDArray[np.float64]]:
         """Return how well each reading agrees with each change."""
-        return screen_all(
-            self.signals,
-            switches,
-            min_share=self.settings.min_explained,
-            within=lambda actuator: self.around.nearest(actuator, most),
-        )
+        return screen_all(self.signals, switches, min_share=self.settings.min_explained, within=self.around.nearest)
 
     def _explain(self, switch: Switch, scores: npt.NDArray[np.float64]) -> list[_Found]:
         """Return the controls that explain one change: a reading, or the times of a schedule."""
@@ -454,7 +471,6 @@ class _Search:
             later=held,
             agreement=candidate.agreement,
             alternatives=tuple(others),
-            smoothed=signals.smooth,
         )
         hits = explained(row, reach, moments, switched, threshold=threshold.value, above=above)
         return _Found(control, switch, hits, band)
@@ -545,6 +561,8 @@ def _key(switch: Switch) -> tuple[str, str, str]:
 
 def _of_all(one: _Found, switches: int) -> Control:
     """Return a control with all switches of the change counted, also those that another control explains."""
+    if one.control.smoothed > 1:
+        return replace(one.control, tally=replace(one.control.tally, switches=len(one.switch)))
     return replace(one.control, tally=replace(one.control.tally, switches=switches))
 
 

@@ -55,7 +55,7 @@ class Control:
         premise: A second condition, on the state of another actuator, the hour or the day of the week.
         together: The places of other actuators that switch at the same moments.
         alternatives: Ids of other sensors that agree with the switches nearly as well, best first.
-        smoothed: The number of windows over which the reading is averaged; 1 is the reading itself.
+        smoothed: How many windows were joined to one to find it: the reading is averaged over them.
 
     Examples:
         >>> pump = Feature("s9", label="status", place="Pump 9")

@@ -15,7 +15,7 @@ from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Item, Role
 from thence.statements.controls.clock import Clock, count_times, local_clock
 from thence.statements.controls.control import Control
-from thence.statements.controls.signals import Signals
+from thence.statements.controls.signals import Signals, block_starts, coarsen
 from thence.statements.controls.switches import Switch, follows
 from thence.statements.controls.thresholds import Tally, count_crossings, explained, reach_of
 from thence.statements.statement import States
@@ -47,7 +47,7 @@ def count_controls(
     """
     signals = Signals(readings, follows(readings))
     clock = local_clock(readings, timezone)
-    return [_count(control, signals, clock) for control in controls]
+    return [_count(control, signals, clock, timezone) for control in controls]
 
 
 def explain_switches(
@@ -73,6 +73,8 @@ def explain_switches(
         >>> (len(after), int(known.sum())) == (control.tally.switches, control.tally.explained)
         True
     """
+    if control.smoothed > 1:
+        return _explain_coarsely(control, readings, timezone)
     signals = Signals(readings, follows(readings))
     switch = _switch_of(control, signals)
     if isinstance(switch, str):
@@ -89,11 +91,20 @@ def explain_switches(
     if control.sensor_feature is None:
         known[holds] = count_times(moments, switched, clock, first=control.low, last=control.high)[1]
     else:
-        row, pace = replace(signals, smooth=control.smoothed).row(columns[0])
+        row, pace = signals.row(columns[0])
         above = control.direction == "above"
         reach = reach_of(row, pace, signals.linked, above=above)
         known[holds] = explained(row, reach, moments, switched, threshold=control.threshold, above=above)
     return switch.times + 1, known[switch.switched]
+
+
+def _explain_coarsely(
+    control: Control, readings: WindowedReadings, timezone: str
+) -> tuple[npt.NDArray[np.int64], BoolArray]:
+    """Return the last window of each longer window after a switch, and whether the switch is explained."""
+    size = control.smoothed
+    after, known = explain_switches(replace(control, smoothed=1), coarsen(readings, size), timezone=timezone)
+    return block_starts(readings, size)[after] + size - 1, known
 
 
 def control_states(control: Control, readings: WindowedReadings, *, timezone: str = "UTC") -> States:
@@ -116,7 +127,11 @@ def control_states(control: Control, readings: WindowedReadings, *, timezone: st
     return States.of((control.actuator_feature.place,), applies=applies, holds=holds, missing=missing)
 
 
-def _count(control: Control, signals: Signals, clock: Clock) -> Tally | str:
+def _count(control: Control, signals: Signals, clock: Clock, timezone: str) -> Tally | str:
+    if control.smoothed > 1:
+        readings = coarsen(signals.readings, control.smoothed)
+        once = replace(control, smoothed=1)
+        return _count(once, Signals(readings, follows(readings)), local_clock(readings, timezone), timezone)
     switch = _switch_of(control, signals)
     if isinstance(switch, str):
         return switch
@@ -133,7 +148,7 @@ def _count(control: Control, signals: Signals, clock: Clock) -> Tally | str:
     columns = [at for at, sensor in enumerate(signals.sensors) if sensor.id == control.sensor]
     if not columns:
         return f"there are no numbers of the sensor '{control.sensor}'"
-    row, pace = replace(signals, smooth=control.smoothed).row(columns[0])
+    row, pace = signals.row(columns[0])
     if np.isnan(row).all():
         return f"the sensor '{control.sensor}' has no readings"
     above = control.direction == "above"

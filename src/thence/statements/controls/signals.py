@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,12 +30,10 @@ class Signals:
     Args:
         readings: The windows.
         linked: For each window, whether the next one follows without a gap.
-        smooth: The number of windows over which readings are averaged, the last of them the window itself.
     """
 
     readings: WindowedReadings
     linked: npt.NDArray[np.bool_]
-    smooth: int = 1
 
     @cached_property
     def sensors(self) -> tuple[Sensor, ...]:
@@ -50,8 +48,6 @@ class Signals:
             end: The first window that is left out; by default none is.
         """
         values = np.ascontiguousarray(self.readings.values[:end, columns].T)
-        if self.smooth > 1:
-            values = _trailing_mean(values, self.linked[:end], self.smooth)
         return values, at_same_pace(values.T, self.linked[:end]).T
 
     def row(self, column: int) -> tuple[FloatArray, FloatArray]:
@@ -118,19 +114,40 @@ def _roughness(values: FloatArray, pace: FloatArray, linked: npt.NDArray[np.bool
     return float(surprise.mean()) / spread if spread > 0 else math.inf
 
 
-def _trailing_mean(values: FloatArray, linked: npt.NDArray[np.bool_], size: int) -> FloatArray:
-    """Return the mean of each window and those before it, since the last gap; missing where the window is missing."""
-    windows = np.arange(values.shape[1])
-    begins = np.maximum.accumulate(np.where(np.concatenate([[True], ~linked[:-1]]), windows, 0))
-    first = np.maximum(windows - size + 1, begins)
-    known = ~np.isnan(values)
-    # Sums of numbers far from 0 lose digits.
-    middle = np.where(known, values, 0.0).sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
-    sums = np.zeros((len(values), windows.size + 1))
-    np.cumsum(np.where(known, values - middle, 0.0), axis=1, out=sums[:, 1:])
-    if known.all():
-        return np.asarray(middle + (sums[:, 1:] - sums[:, first]) / (windows - first + 1))
-    counts = np.zeros((len(values), windows.size + 1))
-    np.cumsum(known, axis=1, out=counts[:, 1:])
-    mean = middle + (sums[:, 1:] - sums[:, first]) / np.maximum(counts[:, 1:] - counts[:, first], 1.0)
-    return np.where(known, mean, np.nan)
+def coarsen(readings: WindowedReadings, size: int) -> WindowedReadings:
+    """Return the readings in windows that are several times as long: means of numbers, and the last state.
+
+    Args:
+        readings: The windows.
+        size: How many windows become one. Those of which one is missing are left out.
+    """
+    if size == 1:
+        return readings
+    starts = block_starts(readings, size)
+    inside = starts[:, None] + np.arange(size)
+    values = readings.values[inside]
+    known = np.count_nonzero(~np.isnan(values), axis=1)
+    means = np.nansum(values, axis=1) / np.maximum(known, 1)
+    return replace(
+        readings,
+        times=readings.times[starts],
+        values=np.where(2 * known >= size, means, np.nan),
+        states={name: (codes[starts + size - 1], names) for name, (codes, names) in readings.states.items()},
+        derived={},
+        every=readings.every * size,
+    )
+
+
+def block_starts(readings: WindowedReadings, size: int) -> npt.NDArray[np.int64]:
+    """Return the first window of each whole block of adjacent windows.
+
+    Args:
+        readings: The windows.
+        size: The number of windows of a block.
+    """
+    step = np.timedelta64(readings.every, "us")
+    times = readings.times.astype("datetime64[us]")
+    number = ((times - np.datetime64(0, "us")) // step).astype(np.int64)
+    first = np.flatnonzero(number % size == 0)
+    first = first[first + size <= number.size]
+    return np.asarray(first[number[first + size - 1] - number[first] == size - 1])

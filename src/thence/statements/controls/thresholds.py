@@ -414,6 +414,7 @@ def moves_with(row: FloatArray, moments: Frames, switched: BoolArray, *, above: 
     for shift in range(-2 * WITHIN, 2 * WITHIN + 1):
         near[np.clip(times + shift, 0, last)] = True
     quiet = moments[~near[moments]]
+    quiet = quiet if quiet.size else np.arange(x.size)
     usual = np.abs(move(quiet - WITHIN, quiet + WITHIN))
     if not around.size:
         return False
