@@ -17,6 +17,7 @@ from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.system import System
 from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
+from thence.language.english import names_a_point
 from thence.language.items import Feature
 from thence.search.controls.candidates import (
     SIDES,
@@ -121,6 +122,7 @@ def search_controls(
     clock = local_clock(readings, chosen.timezone)
     search = _Search(signals, clock, around, chosen, tried=len(switches) * (1 + len(_COARSER)))
     found = search.explain_all(switches, progress)
+    found = search.pair_up(switches, found)
     remaining = _without(switches, found)
     found += search.add_premises(remaining)
     for size in _COARSER:
@@ -155,6 +157,7 @@ class _Surroundings:
         self._distances: dict[str, dict[str, int]] = {}
         self._near: dict[str, Bools | None] = {}
         self._devices: dict[str, str] = {}
+        self._kinds = {sensor.id: sensor.kind for sensor in readings.sensors}
         self._columns: dict[str, list[int]] = {}
         if self._graph is not None and len(self._numeric) > min(_NEAREST, _COARSE):
             for column, sensor in enumerate(self._numeric):
@@ -200,14 +203,15 @@ class _Surroundings:
         return found | {edge.source for node in nodes for edge in graph.in_edges(node)}
 
     def device(self, sensor: str) -> str:
-        """Return the device of a sensor: its node, or, if that is a point of one node only, that node."""
+        """Return the device of a sensor: its node, or the only neighbour of a node that is a point itself."""
         node = self.place(sensor)
         if self._graph is None or node not in self._graph.nodes:
             return node
-        if node not in self._devices:
+        if sensor not in self._devices:
             around = self._neighbours(self._graph, [node]) - {node}
-            self._devices[node] = next(iter(around)) if len(around) == 1 else node
-        return self._devices[node]
+            is_point = len(around) == 1 and names_a_point(node, self._kinds.get(sensor, "").replace("_", " "))
+            self._devices[sensor] = next(iter(around)) if is_point else node
+        return self._devices[sensor]
 
     def sort_of(self, sensor: Sensor) -> tuple[str, tuple[str, ...]] | None:
         """Return the kind of a sensor and the labels of its node; ``None`` without a graph."""
@@ -324,6 +328,29 @@ class _Search:
             todo = rest
         return found
 
+    def pair_up(self, switches: Sequence[Switch], found: Sequence[_Found]) -> list[_Found]:
+        """Explain the change back by the reading of the change, if that does about as well as another reading."""
+        changes = {_key(switch): switch for switch in switches}
+        out = {id(one): one for one in found}
+        columns = {sensor.id: at for at, sensor in enumerate(self.signals.sensors)}
+        for one in sorted(found, key=lambda one: (one.band, one.control.sensor)):
+            control = one.control
+            back = (control.actuator, control.to_state, control.from_state)
+            known = [other for other in out.values() if _key(other.switch) == back]
+            sensors = {other.control.sensor for other in known}
+            if not control.sensor or back not in changes or sensors & {control.sensor, ""} or len(known) > 1:
+                continue
+            scores = np.zeros((len(columns), 2))
+            scores[columns[control.sensor], int(control.direction == "above")] = 1.0
+            candidates = self._confirm(changes[back], scores)
+            result = self._from_reading(changes[back], candidates[0], candidates) if candidates else None
+            if result is None or any(_shares(result.control) < _shares(other.control) - _TIE for other in known):
+                continue
+            for other in known:
+                del out[id(other)]
+            out[id(result)] = result
+        return list(out.values())
+
     def explain_coarsely(self, switches: Sequence[Switch], size: int) -> list[_Found]:
         """Return the controls by readings in longer windows, which are less noisy.
 
@@ -433,8 +460,7 @@ class _Search:
         numeric = signals.sensors
         own = around.device(numeric[candidate.column].id) == around.device(switch.actuator.id)
         moments, switched = switch.moments, switch.switched
-        band = relative_band(row, moments, switched, above=above)
-        if band > _BAND or moves_with(row, moments, switched, above=above, jump=_OWN_JUMP if own else _JUMP):
+        if moves_with(row, moments, switched, above=above, jump=_OWN_JUMP if own else _JUMP):
             return None
         reach = reach_of(row, pace, signals.linked, above=above)
         before, after = earlier(switch), later(switch)
@@ -447,6 +473,10 @@ class _Search:
         for counts in (tally, held):
             if counts.explained_share < settings.min_explained or counts.followed_share < settings.min_followed:
                 return None
+        hits = explained(row, reach, moments, switched, threshold=threshold.value, above=above)
+        band = relative_band(row, moments, hits, threshold=threshold.value, above=above)
+        if band > _BAND:
+            return None
         # How often a switch would be explained if it happened at any moment.
         everywhere = np.ones(after.moments.size, bool)
         base = explained(row, reach, after.moments, everywhere, threshold=first.value, above=above).mean()
@@ -472,7 +502,6 @@ class _Search:
             agreement=candidate.agreement,
             alternatives=tuple(others),
         )
-        hits = explained(row, reach, moments, switched, threshold=threshold.value, above=above)
         return _Found(control, switch, hits, band)
 
     def add_premises(self, switches: Sequence[Switch]) -> list[_Found]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thence.statements.counting.occasions import FEWEST_OCCASIONS
 from thence.tables.cuts import shorten_cut
 from thence.tables.resolution import find_decimals
 
@@ -178,7 +179,8 @@ def estimate_threshold(
     read = float(np.nanmin(row)), float(np.nanmax(row))
     low, high = np.clip(sorted((sign * best.low + 0.0, sign * best.high + 0.0)), *read).tolist()
     ends = np.clip(sorted((sign * best.least + 0.0, sign * best.most + 0.0)), *read).tolist()
-    if low in read and low == high and np.count_nonzero(row == low) > WITHIN:
+    end = read[1] if above else read[0]
+    if end in ends and np.count_nonzero(row == end) > (WITHIN + 1) * times.size:
         return None  # it rests at the end of its range and passes nothing: an empty tank, a fan at rest
     value = _round_inside(low, high, row) if low < high else _round_inwards(low, ends, read)
     return Threshold(float(np.clip(value, *read)), *ends)
@@ -346,7 +348,7 @@ def _too_long(past: BoolArray, moments: Frames) -> BoolArray:
     return np.logical_and.reduce([past, *(_before(past, moments, back) for back in range(1, WITHIN + 1))])
 
 
-def relative_band(row: FloatArray, moments: Frames, switched: BoolArray, *, above: bool) -> float:
+def relative_band(row: FloatArray, moments: Frames, answered: BoolArray, *, threshold: float, above: bool) -> float:
     """Return how much the reading at the switches varies, relative to how far it came since the state before began.
 
     A reading that rests near a value passes it all the time, whatever the actuator does: its band is as wide as its
@@ -355,30 +357,34 @@ def relative_band(row: FloatArray, moments: Frames, switched: BoolArray, *, abov
     Args:
         row: The reading, one value per window.
         moments: The moments at which the actuator could switch.
-        switched: At which of them it did.
+        answered: Which of them are switches that the threshold explains.
+        threshold: The threshold. Only switches before which the reading was on its other side count.
         above: Whether the reading rises to the threshold, or falls to it.
 
+    Returns:
+        The band as a share of the way; infinite if the reading came from the other side fewer than three times.
+
     Examples:
-        >>> level = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.2, 1.0])
-        >>> relative_band(level, np.arange(6), np.array([0, 0, 1, 0, 0, 1], bool), above=True).__round__(2)
+        >>> level = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.2, 1.0, 2.0, 3.1, 1.0])
+        >>> switched = np.array([0, 0, 1, 0, 0, 1, 0, 0, 1], bool)
+        >>> round(relative_band(level, np.arange(9), switched, threshold=2.9, above=True), 2)
         0.08
     """
     x = (1.0 if above else -1.0) * row
-    if not switched.any():
-        return np.inf
     values = x[moments]
     known = np.where(np.isnan(values), np.inf, values)
-    begins = np.concatenate([[0], 1 + np.flatnonzero((np.diff(moments) != 1) | switched[:-1])])
+    begins = np.concatenate([[0], 1 + np.flatnonzero((np.diff(moments) != 1) | answered[:-1])])
     # What follows at once from the other switch is no way of the reading.
+    long = np.diff(begins, append=known.size) > 2 * WITHIN
     for wait in range(WITHIN):
-        known[np.minimum(begins + wait, known.size - 1)[np.diff(begins, append=known.size) > 2 * WITHIN]] = np.inf
-    lowest = np.minimum.reduceat(known, begins)
-    which = np.searchsorted(begins, np.flatnonzero(switched), "right") - 1
-    at = values[switched]
-    way = at - lowest[which]
-    way = way[np.isfinite(way)]
-    travel = float(np.median(way)) if way.size else 0.0
-    low, high = np.nanquantile(at, [0.1, 0.9]) if way.size else (0.0, np.inf)
+        known[begins[long] + wait] = np.inf
+    lowest = np.minimum.reduceat(known, begins)[np.searchsorted(begins, np.flatnonzero(answered), "right") - 1]
+    at = values[answered]
+    use = (lowest < (threshold if above else -threshold)) & np.isfinite(at)
+    if use.sum() < FEWEST_OCCASIONS:
+        return np.inf
+    travel = float(np.median(at[use] - lowest[use]))
+    low, high = np.quantile(at[use], [0.1, 0.9])
     return float(high - low) / travel if travel > 0 else np.inf
 
 
