@@ -333,12 +333,16 @@ class _Search:
         changes = {_key(switch): switch for switch in switches}
         out = {id(one): one for one in found}
         columns = {sensor.id: at for at, sensor in enumerate(self.signals.sensors)}
-        for one in sorted(found, key=lambda one: (one.band, one.control.sensor)):
+        by_reading = [one for one in found if one.control.sensor]
+        rough = {id(one): self.signals.kind_roughness(columns[one.control.sensor]) for one in by_reading}
+        for one in sorted(by_reading, key=lambda one: (rough[id(one)], one.band, one.control.sensor)):
+            if id(one) not in out:
+                continue
             control = one.control
             back = (control.actuator, control.to_state, control.from_state)
             known = [other for other in out.values() if _key(other.switch) == back]
             sensors = {other.control.sensor for other in known}
-            if not control.sensor or back not in changes or sensors & {control.sensor, ""} or len(known) > 1:
+            if back not in changes or sensors & {control.sensor, ""} or len(known) > 1:
                 continue
             scores = np.zeros((len(columns), 2))
             scores[columns[control.sensor], int(control.direction == "above")] = 1.0

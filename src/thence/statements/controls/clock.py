@@ -155,8 +155,15 @@ def find_schedule(
     early = days <= middle
     widths = _WIDTHS[:1] if exact else _WIDTHS[1:]
     found = list(_propose(switch, early, clock, widths, changes=changes, min_followed=min_followed))
-    kept = [time for time in found if _is_confirmed(time, switch, ~early, clock, changes * len(found), min_followed)]
-    kept = [_on_days(time, switch, clock) for time in kept]
+    tried = changes * len(found) * len(WEEKDAYS)
+    kept = []
+    for time in found:
+        # The earlier days may lack a weekend.
+        groups = (replace(time, days=days) for days in _possible_days(time, switch, early, clock))
+        held = [one for one in groups if _is_confirmed(one, switch, ~early, clock, tried, min_followed)]
+        if held:
+            every = np.ones(early.size, bool)
+            kept.append(replace(time, days=min(_possible_days(held[0], switch, every, clock), key=len)))
     tallies, later, explained = [], [], []
     for time in kept:
         on = np.isin(clock.weekday[switch.moments + 1], time.days)
@@ -174,13 +181,13 @@ def find_schedule(
     return Schedule(tuple(kept), tuple(tallies), tuple(later), tuple(explained), 2 * hit / (armed + len(switch)))
 
 
-def _on_days(time: Time, switch: Switch, clock: Clock) -> Time:
-    """Name the fewest days of the week that have all switches at a time: a fan stops on days on which it ran."""
-    on = np.isin(clock.weekday[switch.moments + 1], time.days)
+def _possible_days(time: Time, switch: Switch, use: BoolArray, clock: Clock) -> list[range]:
+    """Return the groups of days that have all switches at a time, the largest first: a fan stops when it ran."""
+    on = use & np.isin(clock.weekday[switch.moments + 1], time.days)
     _, hits = _count(time, switch, on, clock)
     days = set(clock.weekday[switch.moments[on][hits] + 1].tolist())
     groups = [group for group in WEEKDAYS if days <= set(group) <= set(time.days)]
-    return replace(time, days=min(groups, key=len))
+    return sorted(groups, key=len, reverse=True)
 
 
 def _count(time: Time, switch: Switch, use: BoolArray, clock: Clock) -> tuple[Tally, BoolArray]:
@@ -212,7 +219,7 @@ def _propose(
     cell = (place * 7 + clock.weekday[after])[early]
     shape = (slots.size, 7)
     armed = np.bincount(cell, minlength=slots.size * 7).reshape(shape)
-    hits = np.bincount(cell, weights=switch.switched[early], minlength=slots.size * 7).reshape(shape)
+    hits = np.bincount(cell, weights=switch.switched[early], minlength=slots.size * 7).reshape(shape).astype(np.float64)
     bands = [_bands(hits, armed, slots, width) for width in widths]
     tests = changes * slots.size * len(WEEKDAYS) * len(widths)
     total = float(switch.switched[early].sum())
@@ -235,13 +242,14 @@ def _propose(
                 best = (float(worth[slot, group]), at, int(slot), int(group))
         if best is None:
             return
-        _, at, slot, group = best
-        inside = np.arange(slot, slot + widths[at])
-        days = WEEKDAYS[group]
-        usual = inside[int(np.argmax(hits[np.ix_(inside, list(days))].sum(axis=1)))]
-        used = inside[hits[np.ix_(inside, list(days))].sum(axis=1) > 0]
-        open_cells[np.ix_(inside, list(days))] = False
-        yield Time(int(slots[usual]), int(slots[used[0]]), int(slots[used[-1]]), days)
+        _, at, first, which = best
+        days = WEEKDAYS[which]
+        inside = np.arange(first, first + widths[at])
+        cells = np.ix_(inside, np.asarray(days))
+        counts = hits[cells].sum(axis=1)
+        used = inside[counts > 0]
+        open_cells[cells] = False
+        yield Time(int(slots[inside[int(np.argmax(counts))]]), int(slots[used[0]]), int(slots[used[-1]]), days)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ WITHIN = 2
 """A switch answers a crossing if it happens within this number of windows."""
 
 _DOUBT = 0.1  # share of the switches that may disagree with an end of the interval
-_BEFORE = 8  # windows before a switch in which a reading that makes it happen is on its way
+_RESTING = 1e-6  # distance from the end of its range at which a reading rests there, as a share of the range
 _OFTEN = 0.9  # quantile of the movements of a reading while the actuator rests
 
 FloatArray = npt.NDArray[np.float64]
@@ -180,8 +180,9 @@ def estimate_threshold(
     low, high = np.clip(sorted((sign * best.low + 0.0, sign * best.high + 0.0)), *read).tolist()
     ends = np.clip(sorted((sign * best.least + 0.0, sign * best.most + 0.0)), *read).tolist()
     end = read[1] if above else read[0]
-    if end in ends and np.count_nonzero(row == end) > (WITHIN + 1) * times.size:
-        return None  # it rests at the end of its range and passes nothing: an empty tank, a fan at rest
+    close = abs(sign * end - idle) <= _RESTING * (read[1] - read[0])
+    if end in ends and np.count_nonzero(close) > times.size:
+        return None  # it rests at the end of its range and passes nothing: an empty tank
     value = _round_inside(low, high, row) if low < high else _round_inwards(low, ends, read)
     return Threshold(float(np.clip(value, *read)), *ends)
 
@@ -334,18 +335,18 @@ def _past(
 def _before(flags: BoolArray, moments: Frames, back: int) -> BoolArray:
     """The flags of the moments so many windows before; false where these do not count."""
     out = np.zeros(flags.size, bool)
-    out[back:] = flags[:-back] & (moments[back:] - moments[:-back] == back)
+    out[back:] = flags[: flags.size - back] & (moments[back:] - moments[: moments.size - back] == back)
     return out
 
 
 def _lately(past: BoolArray, moments: Frames) -> BoolArray:
     """Whether the reading is past the threshold, or was in one of the ``WITHIN`` moments before."""
-    return np.logical_or.reduce([past, *(_before(past, moments, back) for back in range(1, WITHIN + 1))])
+    return np.asarray(np.logical_or.reduce([_before(past, moments, back) for back in range(WITHIN + 1)]))
 
 
 def _too_long(past: BoolArray, moments: Frames) -> BoolArray:
     """Whether the reading has been past the threshold for more than ``WITHIN`` adjacent moments."""
-    return np.logical_and.reduce([past, *(_before(past, moments, back) for back in range(1, WITHIN + 1))])
+    return np.asarray(np.logical_and.reduce([_before(past, moments, back) for back in range(WITHIN + 1)]))
 
 
 def relative_band(row: FloatArray, moments: Frames, answered: BoolArray, *, threshold: float, above: bool) -> float:
@@ -411,22 +412,22 @@ def moves_with(row: FloatArray, moments: Frames, switched: BoolArray, *, above: 
     last = x.size - 1
     times = moments[switched]
 
-    def move(first: Frames, end: Frames) -> FloatArray:
-        found = x[np.clip(end, 0, last)] - x[np.clip(first, 0, last)]
+    def advance(at: Frames) -> FloatArray:
+        """How far the reading gets towards the threshold within the windows around each window."""
+        windows = np.clip(at[:, None] + np.arange(-2 * WITHIN, WITHIN + 1), 0, last)
+        found = np.fmax.reduce(x[windows], axis=1) - x[windows[:, 0]]
         return np.asarray(found[~np.isnan(found)])
 
-    around = move(times - WITHIN, times + WITHIN)
-    near = np.zeros(x.size + 1, bool)
+    near = np.zeros(x.size, bool)
     for shift in range(-2 * WITHIN, 2 * WITHIN + 1):
         near[np.clip(times + shift, 0, last)] = True
     quiet = moments[~near[moments]]
-    quiet = quiet if quiet.size else np.arange(x.size)
-    usual = np.abs(move(quiet - WITHIN, quiet + WITHIN))
+    around, usual = advance(times), advance(quiet if quiet.size else np.arange(x.size))
     if not around.size:
         return False
     expected = float(np.quantile(usual, _OFTEN)) if usual.size else 0.0
-    for windows in (_BEFORE, WITHIN):
-        before = move(times - WITHIN - windows, times - WITHIN)
+    for windows_before in (1, 2):
+        before = advance(times - 3 * WITHIN * windows_before)
         if before.size:
-            expected = max(expected, float(np.median(before)) * 2 * WITHIN / windows)
+            expected = max(expected, float(np.median(before)))
     return float(np.median(around)) > jump * expected
