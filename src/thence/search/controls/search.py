@@ -55,7 +55,7 @@ _COMPARED = 30  # readings that agree about equally well, of which the best is c
 _MOST_SWITCHED = 0.4  # share of the moments at which an actuator may switch; beyond, no reading is needed for it
 _BAND = 0.6  # widest band of a threshold, relative to how far the reading comes between switches
 _FINE, _NARROW = 0.05, 2.0  # bands up to this, or this number of times as wide as the narrowest, are equally narrow
-_JUMP, _OWN_JUMP = 3.0, 1.5  # a reading that moves so many times as far as usual around switches is an effect
+_JUMP, _OWN_JUMP = 4.0, 2.0  # a reading that moves so many times as far as usual around switches is an effect
 _COARSER = (3, 9)  # windows that become one where the readings in the windows themselves explain nothing
 _LONGEST = timedelta(hours=1)  # longest of such windows
 _COARSE = 2_000  # readings of a larger system that are looked at in longer windows: those nearest to the actuators
@@ -554,11 +554,16 @@ class _Search:
 
 
 def _is_needed(signals: Signals, switch: Switch, control: Control) -> bool:
-    """Whether a control is clearly worse without its premise: fewer of all crossings are followed by the switch."""
+    """Whether a control is clearly worse without its premise: fewer of all crossings are followed by the switch.
+
+    A premise must not hide that the reading rests at the end of its range.
+    """
     column = next(at for at, sensor in enumerate(signals.sensors) if sensor.id == control.sensor)
     row, pace = signals.row(column)
     above = control.direction == "above"
     reach = reach_of(row, pace, signals.linked, above=above)
+    if estimate_threshold(row, reach, switch.moments, switch.switched, above=above) is None:
+        return False
     alone = count_crossings(row, reach, switch.moments, switch.switched, threshold=control.threshold, above=above)
     return control.tally.followed_share >= alone.followed_share + _GAIN and control.tally.explained >= alone.explained
 
