@@ -120,7 +120,7 @@ def search_controls(
     switches, notes = _actuators(readings, chosen, around)
     whole, switches = switches, _merge_sisters(switches, around)
     clock = local_clock(readings, chosen.timezone)
-    search = _Search(signals, clock, around, chosen, tried=len(switches) * (1 + len(_COARSER)))
+    search = _Search(signals, clock, around, chosen, changes=len(switches))
     found = search.explain_all(switches, progress)
     found = search.pair_up(switches, found)
     remaining = _without(switches, found)
@@ -309,7 +309,7 @@ class _Search:
     clock: Clock
     around: _Surroundings
     settings: ControlSettings
-    tried: int
+    changes: int
 
     def explain_all(self, switches: Sequence[Switch], progress: Progress) -> list[_Found]:
         """Return the controls of all changes, by one condition each."""
@@ -407,7 +407,7 @@ class _Search:
         return find_schedule(
             switch,
             self.clock,
-            changes=self.tried,
+            changes=self.changes,
             min_explained=settings.min_explained,
             min_followed=settings.min_followed,
             exact=exact,
@@ -484,7 +484,7 @@ class _Search:
         # How often a switch would be explained if it happened at any moment.
         everywhere = np.ones(after.moments.size, bool)
         base = explained(row, reach, after.moments, everywhere, threshold=first.value, above=above).mean()
-        tested = SIDES * len(numeric) * self.tried
+        tested = SIDES * len(numeric) * self.changes * (1 + len(_COARSER))
         if held.explained < FEWEST_OCCASIONS or not is_evident(held.explained_share, base, held.switches, tested):
             return None
         others = dict.fromkeys(

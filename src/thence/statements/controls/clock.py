@@ -280,7 +280,7 @@ def _bands(hits: Floats, armed: Ints, slots: Ints, width: int) -> _Bands:
         sums.append(circle[2 * reach + width :][:size] - circle[:size])
     nearby, chances = sums
     elsewhere = np.maximum(by_slot.sum(axis=0) - band, 1.0) / np.maximum(could.sum(axis=0) - moments, 1.0)
-    around = np.maximum(nearby - band, 1.0) / np.maximum(chances - moments, 1.0)
+    around = (nearby - band) / np.maximum(chances - moments, 1.0)
     rate = np.minimum(np.maximum(elsewhere, around), 1.0)
     return _Bands(np.asarray(band), nearby, np.asarray(np.maximum(could[:size], band)), 1 - (1 - rate) ** width)
 
