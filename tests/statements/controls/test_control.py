@@ -23,7 +23,9 @@ CLOSES = Control(
 OPENS = replace(
     CLOSES, from_state="closed", to_state="open", direction="below", threshold=33.5, tally=Tally(27, 27, 27, 27)
 )
-CLOCK = replace(CLOSES, sensor_feature=None, direction="at", threshold=5400.0, tally=Tally(28, 28, 29, 28))
+CLOCK = replace(
+    CLOSES, sensor_feature=None, direction="at", threshold=5400.0, low=5400.0, high=5400.0, tally=Tally(28, 28, 29, 28)
+)
 
 
 def test_a_sentence_says_what_was_counted() -> None:

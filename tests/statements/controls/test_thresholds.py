@@ -69,21 +69,29 @@ def test_counts_follow_their_definition(row: list[float], data: st.DataObject, a
     reach = values + (1.0 if above else -1.0)
     threshold = 2.5
     past = {int(at): bool(values[at] > threshold if above else values[at] < threshold) for at in moments}
-    told, crossings = [], 0
+    passing = {at: past[at] or bool(reach[at] >= threshold if above else reach[at] <= threshold) for at in past}
+    answered, crossings, near = [], 0, 0
     for at, is_switch in zip(moments.tolist(), switched.tolist(), strict=True):
-        run = 0
-        while past.get(at - run, False):
-            run += 1
-        reached = past[at] or bool(reach[at] >= threshold if above else reach[at] <= threshold)
-        answered = is_switch and reached and run <= WITHIN
-        told.append(answered)
+        adjacent = [at - back for back in range(WITHIN + 1) if all(at - one in past for one in range(back + 1))]
+        lately = any(past[one] for one in adjacent)
+        too_long = len(adjacent) == WITHIN + 1 and all(past[one] for one in adjacent)
+        answered.append(is_switch and (passing[at] or lately) and not too_long)
+        after = bool(values[at + 1] > threshold if above else values[at + 1] < threshold)
+        near += answered[-1] and not lately and not after
+    by_moment = dict(zip(moments.tolist(), answered, strict=True))
+    for at in past:
+        # The last moment of a run: none of the next ones, as far as they are adjacent, passes the threshold.
+        ahead = [at + step for step in range(1, WITHIN + 2)]
+        ahead = [one for step, one in enumerate(ahead) if all(other in past for other in ahead[: step + 1])]
+        if not passing[at] or any(passing[one] for one in ahead):
+            continue
+        followed = by_moment[at] or any(by_moment[one] for one in ahead[:WITHIN])
         unknown = at + 1 in past and np.isnan(values[at + 1])
-        ends = past[at] and not past.get(at + 1, False) and not unknown
-        crossings += answered or ends
+        crossings += followed or not unknown
     mask = explained(values, reach, moments, switched, threshold=threshold, above=above)
-    assert mask.tolist() == told
+    assert mask.tolist() == answered
     counts = count_crossings(values, reach, moments, switched, threshold=threshold, above=above)
-    assert counts == Tally(int(switched.sum()), sum(told), crossings, sum(told))
+    assert counts == Tally(int(switched.sum()), sum(answered), crossings, sum(answered), near)
 
 
 def test_a_jump_is_not_reached() -> None:

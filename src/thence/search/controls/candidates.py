@@ -1,10 +1,10 @@
 """Which reading makes an actuator switch: screening of all readings, confirmation on later data, and the choice.
 
 The cut of a reading is found on the earlier half of the switches and has to hold on the later half. Of the readings
-that tell the switches about equally well, one of the smoothest kind is the cause: a stock, such as the level of a tank,
-is smoother than pressures and flows, even if one pressure beside the tank reads the same. A reading that is no better
-than the same reading of other days only follows the clock. Works on windows and switches; must not know the graph or
-write sentences.
+that agree with the switches about equally well, one of the smoothest kind is the cause: a stock, such as the level of a
+tank, is smoother than pressures and flows, even if one pressure beside the tank reads the same. A reading that is no
+better than the same reading of other days only follows the clock. Works on windows and switches; must not know the
+graph or write sentences.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ import numpy.typing as npt
 from thence.search.controls.kernels import agreement, best_cut, screen
 from thence.statements.controls.signals import BLOCK_COLUMNS, FloatArray, Signals
 from thence.statements.controls.switches import Switch
+from thence.statements.counting.occasions import FEWEST_OCCASIONS, is_evident
 from thence.tables.bitmaps.bits import run_threads
 
 MIN_AGREEMENT = 0.3
 """The least agreement of a reading that is looked at: three of ten armed moments are switches, if all are explained."""
+SIDES = 4
+"""Ways in which each reading is looked at: two directions, now and at the same pace."""
 TIE = 0.15
-"""Readings whose agreement is lower by less than this tell the switches about equally well."""
-CHANCE = 0.01
-"""The expected number of readings that would be confirmed by chance."""
+"""Readings whose agreement is lower by less than this are about equally good."""
 _POOL = 0.2  # readings whose agreement on the earlier half is lower by more than this are not confirmed
 _SCREENED = 40  # switches on which all readings are screened
 _MOST = 200  # readings to confirm, the smoothest ones
@@ -105,6 +106,8 @@ def screen_all(
 
     def work(start: int) -> None:
         columns = slice(start, min(start + BLOCK_COLUMNS, total))
+        if all(mask is not None and not mask[columns].any() for mask in masks):
+            return
         for rows in signals.rows(columns, end=end):
             for half, scores, mask in zip(halves, out, masks, strict=True):
                 some = slice(None) if mask is None else np.flatnonzero(mask[columns])
@@ -134,8 +137,9 @@ def confirm(signals: Signals, switch: Switch, scores: FloatArray) -> list[Candid
     pool = [one for one in pool if signals.sensors[one[0]].id != switch.actuator.id]
     if len(pool) > _MOST:
         rough = signals.roughness([column for column, _ in pool])
-        pool = [pool[at] for at in np.argsort(rough, kind="stable")[:_MOST].tolist()]
-    tested = 4 * scores.shape[0]  # two directions, now and at the same pace
+        order = sorted(range(len(pool)), key=lambda at: (rough[at], signals.sensors[pool[at][0]].id))
+        pool = [pool[at] for at in order[:_MOST]]
+    tested = SIDES * scores.shape[0]
     before, after = earlier(switch), later(switch)
     found = []
     for start in range(0, len(pool), BLOCK_COLUMNS):
@@ -149,11 +153,13 @@ def confirm(signals: Signals, switch: Switch, scores: FloatArray) -> list[Candid
             if not math.isfinite(cut):
                 continue
             hits, armed, held = agreement(row, after.moments, after.switched, cut=cut, above=above)
-            chance = _binomial_tail(len(after), hits, armed / max(1, after.moments.size))
-            if held >= MIN_AGREEMENT and chance * tested <= CHANCE:
+            base = armed / max(1, after.moments.size)
+            if held < MIN_AGREEMENT or hits < FEWEST_OCCASIONS:
+                continue
+            if is_evident(hits / len(after), base, len(after), tested):
                 _, score = best_cut(row, switch.moments, switch.switched, above=above)
                 found.append(Candidate(column, above, score, ahead_better))
-    return sorted(found, key=lambda one: -one.agreement)
+    return sorted(found, key=lambda one: (-one.agreement, signals.sensors[one.column].id))
 
 
 def near_best(signals: Signals, found: Sequence[Candidate]) -> list[Candidate]:
@@ -165,13 +171,16 @@ def near_best(signals: Signals, found: Sequence[Candidate]) -> list[Candidate]:
     """
     best = max((one.agreement for one in found), default=0.0)
     near = [one for one in found if one.agreement >= best - TIE]
-    return sorted(near, key=lambda one: (signals.kind_roughness(one.column), -one.agreement))
+    return sorted(
+        near,
+        key=lambda one: (signals.kind_roughness(one.column), -one.agreement, signals.sensors[one.column].id),
+    )
 
 
 def beats_other_days(
     signals: Signals, switch: Switch, candidate: Candidate, coincidences: dict[str, float] | None = None
 ) -> bool:
-    """Whether a reading tells the switches better than any reading of its kind tells them if they are shifted in time.
+    """Whether a reading agrees with the switches better than any of its kind if they are shifted in time.
 
     Switches and readings that follow the time of day agree by coincidence, and the best of many readings agrees well.
     Then the best of them agrees as well if the switches are shifted by whole days.
@@ -207,10 +216,3 @@ def _shifts(size: int, day: int) -> list[int]:
         return [int(part) for part in np.linspace(0, size, _SHIFTS + 2)[1:-1] if 1 <= part < size]
     picked = np.unique(np.linspace(0, len(whole) - 1, _SHIFTS).astype(int))
     return [whole[at] for at in picked]
-
-
-def _binomial_tail(trials: int, least: int, share: float) -> float:
-    """Return the probability of at least ``least`` successes."""
-    return math.fsum(
-        math.comb(trials, hits) * share**hits * (1 - share) ** (trials - hits) for hits in range(least, trials + 1)
-    )

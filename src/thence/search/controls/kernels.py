@@ -1,4 +1,4 @@
-"""Kernels of the search for controls: how well a cut of one reading tells the moments at which an actuator switches.
+"""Kernels of the search for controls: how well a cut of one reading agrees with the switches of an actuator.
 
 For one reading and one change of an actuator, a moment is *armed* by a cut if the reading is at the cut or beyond it.
 The agreement of a cut is F = 2 · hits / (armed + switches): 1 if the actuator switches at every armed moment and at no

@@ -54,6 +54,7 @@ def find_premises(
     hours: npt.NDArray[np.int64],
     *,
     feature: Callable[[Sensor], Feature],
+    device: Callable[[str], str] = lambda sensor: sensor,
 ) -> list[Premise]:
     """Return the conditions that hold at nearly all switches and not at most other moments, the rarest first.
 
@@ -62,10 +63,12 @@ def find_premises(
         readings: The windows, with the states of other actuators.
         hours: The hour of the day in which each window starts, 0 to 23.
         feature: The feature of a sensor.
+        device: The device of a sensor, by its id. Command and status of one device do not control each other.
     """
     found = []
-    for sensor in readings.categorical:
-        if sensor.id == switch.actuator.id:
+    own = device(switch.actuator.id)
+    for sensor in sorted(readings.categorical, key=lambda one: one.id):
+        if sensor.id == switch.actuator.id or device(sensor.id) == own:
             continue
         codes, names = readings.states[sensor.id]
         before = codes[switch.moments]

@@ -35,8 +35,9 @@ class Control:
     """What makes an actuator switch: a threshold of a reading, or a time of day.
 
     A switch is *explained* if the reading passed the threshold in the window of the switch, in one of the two windows
-    before, or would have passed it in that window at the pace of the window before. A *crossing* is a passage of the
-    threshold while the actuator is in the state before; it is *followed* if it explains a switch.
+    before, or would have passed it in that window at the pace of the window before: such switches are counted apart, as
+    within one step. A *crossing* is such a passage while the actuator is in the state before; it is *followed* if it
+    explains a switch.
 
     Args:
         actuator_feature: The sensor of the actuator.
@@ -46,14 +47,15 @@ class Control:
         direction: ``"above"`` if the reading rises above the threshold, ``"below"`` if it falls below it, and ``"at"``
             for a time of day.
         threshold: The threshold in the unit of the reading, or the time in seconds after midnight.
-        low: Lower end of the interval that agrees with most switches.
-        high: Upper end of that interval.
-        tally: Counts on all data: switches, explained, crossings, followed.
+        low: Lower end of the interval that agrees with most switches, or the earliest time.
+        high: Upper end of that interval, or the latest time.
+        tally: Counts on all data: switches, explained, crossings, followed, and those within one step.
         later: Counts on the later part of the data, with a threshold that was found on the earlier part.
-        agreement: 2 · hits / (armed moments + switches): 1 if the reading tells every moment of a switch and no other.
-        premise: A second condition, on the state of another actuator or on the hour.
+        agreement: 2 · hits / (armed moments + switches): 1 if every switch and no other moment is armed.
+        premise: A second condition, on the state of another actuator, the hour or the day of the week.
         together: The places of other actuators that switch at the same moments.
-        alternatives: Ids of other sensors that tell the switches nearly as well, best first.
+        alternatives: Ids of other sensors that agree with the switches nearly as well, best first.
+        smoothed: How many windows were joined to one to find it: the reading is averaged over them.
 
     Examples:
         >>> pump = Feature("s9", label="status", place="Pump 9")
@@ -81,6 +83,7 @@ class Control:
     premise: Item | None = None
     together: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
+    smoothed: int = 1
 
     @property
     def actuator(self) -> str:
@@ -111,9 +114,9 @@ class Control:
     def rule(self) -> Rule | None:
         """The control as a rule between items of one window: past the threshold, the actuator is in the state after.
 
-        ``None`` for a time of day, and for a numeric actuator.
+        ``None`` for a time of day, for a numeric actuator, and for a reading that is averaged.
         """
-        if self.sensor_feature is None or self.numeric:
+        if self.sensor_feature is None or self.numeric or self.smoothed > 1:
             return None
         operator = ">=" if self.direction == "above" else "<="
         condition = Item.compare(self.sensor_feature, operator, self.threshold)
@@ -200,6 +203,7 @@ class Control:
             "premise": None if self.premise is None else self.premise.to_dict(),
             "together": list(self.together),
             "alternatives": list(self.alternatives),
+            "smoothed": self.smoothed,
         }
         for name, tally in (("all", self.tally), ("later", self.later)):
             out[name] = {key: getattr(tally, key) for key in _COUNTS}
@@ -227,10 +231,11 @@ class Control:
             premise=None if data["premise"] is None else Item.from_dict(data["premise"]),
             together=tuple(data["together"]),
             alternatives=tuple(data["alternatives"]),
+            smoothed=int(data.get("smoothed", 1)),
         )
 
 
-_COUNTS = ("switches", "explained", "crossings", "followed")
+_COUNTS = ("switches", "explained", "crossings", "followed", "near")
 
 
 class Controls(Sequence[Control]):
@@ -300,6 +305,7 @@ class Controls(Sequence[Control]):
                 **{f"later_{name}": getattr(control.later, name) for name in _COUNTS},
                 "agreement": control.agreement,
                 "premise": None if control.premise is None else str(control.premise),
+                "smoothed": control.smoothed,
                 "english": control.english,
             }
             for control in self
@@ -329,5 +335,6 @@ _SCHEMA: dict[str, Any] = {
     **dict.fromkeys((*_COUNTS, *(f"later_{name}" for name in _COUNTS)), _WHOLE),
     "agreement": _NUMBER,
     "premise": _TEXT,
+    "smoothed": _WHOLE,
     "english": _TEXT,
 }

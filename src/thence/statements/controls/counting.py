@@ -6,15 +6,16 @@ Thresholds and times stay as they are. This module counts; it searches nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from thence.data.readings.windows import WindowedReadings
 from thence.language.items import Item, Role
-from thence.statements.controls.clock import local_seconds
+from thence.statements.controls.clock import Clock, count_times, local_clock
 from thence.statements.controls.control import Control
-from thence.statements.controls.signals import Signals
+from thence.statements.controls.signals import Signals, block_starts, coarsen
 from thence.statements.controls.switches import Switch, follows
 from thence.statements.controls.thresholds import Tally, count_crossings, explained, reach_of
 from thence.statements.statement import States
@@ -45,8 +46,8 @@ def count_controls(
         True
     """
     signals = Signals(readings, follows(readings))
-    seconds = local_seconds(readings, timezone)
-    return [_count(control, signals, seconds) for control in controls]
+    clock = local_clock(readings, timezone)
+    return [_count(control, signals, clock, timezone) for control in controls]
 
 
 def explain_switches(
@@ -72,27 +73,38 @@ def explain_switches(
         >>> (len(after), int(known.sum())) == (control.tally.switches, control.tally.explained)
         True
     """
+    if control.smoothed > 1:
+        return _explain_coarsely(control, readings, timezone)
     signals = Signals(readings, follows(readings))
     switch = _switch_of(control, signals)
     if isinstance(switch, str):
         return np.zeros(0, np.int64), np.zeros(0, bool)
-    seconds = local_seconds(readings, timezone)
+    clock = local_clock(readings, timezone)
     holds: BoolArray | str = np.ones(len(switch.moments), bool)
     if control.premise is not None:
-        holds = _premise_holds(control.premise, switch, readings, seconds // 3600)
+        holds = _premise_holds(control.premise, switch, readings, clock)
     columns = [at for at, sensor in enumerate(signals.sensors) if sensor.id == control.sensor]
-    told = np.zeros(len(switch.moments), bool)
+    known = np.zeros(len(switch.moments), bool)
     if isinstance(holds, str) or (control.sensor_feature is not None and not columns):
-        return switch.times + 1, told[switch.switched]
+        return switch.times + 1, known[switch.switched]
     moments, switched = switch.moments[holds], switch.switched[holds]
     if control.sensor_feature is None:
-        told[holds] = switched & (seconds[moments + 1] == round(control.threshold))
+        known[holds] = count_times(moments, switched, clock, first=control.low, last=control.high)[1]
     else:
         row, pace = signals.row(columns[0])
         above = control.direction == "above"
         reach = reach_of(row, pace, signals.linked, above=above)
-        told[holds] = explained(row, reach, moments, switched, threshold=control.threshold, above=above)
-    return switch.times + 1, told[switch.switched]
+        known[holds] = explained(row, reach, moments, switched, threshold=control.threshold, above=above)
+    return switch.times + 1, known[switch.switched]
+
+
+def _explain_coarsely(
+    control: Control, readings: WindowedReadings, timezone: str
+) -> tuple[npt.NDArray[np.int64], BoolArray]:
+    """Return the last window of each longer window after a switch, and whether the switch is explained."""
+    size = control.smoothed
+    after, known = explain_switches(replace(control, smoothed=1), coarsen(readings, size), timezone=timezone)
+    return block_starts(readings, size)[after] + size - 1, known
 
 
 def control_states(control: Control, readings: WindowedReadings, *, timezone: str = "UTC") -> States:
@@ -115,22 +127,24 @@ def control_states(control: Control, readings: WindowedReadings, *, timezone: st
     return States.of((control.actuator_feature.place,), applies=applies, holds=holds, missing=missing)
 
 
-def _count(control: Control, signals: Signals, seconds: npt.NDArray[np.int64]) -> Tally | str:
+def _count(control: Control, signals: Signals, clock: Clock, timezone: str) -> Tally | str:
+    if control.smoothed > 1:
+        readings = coarsen(signals.readings, control.smoothed)
+        once = replace(control, smoothed=1)
+        return _count(once, Signals(readings, follows(readings)), local_clock(readings, timezone), timezone)
     switch = _switch_of(control, signals)
     if isinstance(switch, str):
         return switch
     every = len(switch)
     if control.premise is not None:
-        holds = _premise_holds(control.premise, switch, signals.readings, seconds // 3600)
+        holds = _premise_holds(control.premise, switch, signals.readings, clock)
         if isinstance(holds, str):
             return holds
         moments, switched = switch.moments[holds], switch.switched[holds]
     else:
         moments, switched = switch.moments, switch.switched
     if control.sensor_feature is None:
-        at = seconds[moments + 1] == round(control.threshold)
-        hits = int((at & switched).sum())
-        return Tally(every, hits, int(at.sum()), hits)
+        return replace(count_times(moments, switched, clock, first=control.low, last=control.high)[0], switches=every)
     columns = [at for at, sensor in enumerate(signals.sensors) if sensor.id == control.sensor]
     if not columns:
         return f"there are no numbers of the sensor '{control.sensor}'"
@@ -140,7 +154,7 @@ def _count(control: Control, signals: Signals, seconds: npt.NDArray[np.int64]) -
     above = control.direction == "above"
     reach = reach_of(row, pace, signals.linked, above=above)
     found = count_crossings(row, reach, moments, switched, threshold=control.threshold, above=above)
-    return Tally(every, found.explained, found.crossings, found.followed)
+    return replace(found, switches=every)
 
 
 def _switch_of(control: Control, signals: Signals) -> Switch | str:
@@ -170,13 +184,12 @@ def _switch_of(control: Control, signals: Signals) -> Switch | str:
     return Switch(sensor, control.from_state, control.to_state, moments, after[moments] == other)
 
 
-def _premise_holds(
-    item: Item, switch: Switch, readings: WindowedReadings, hours: npt.NDArray[np.int64]
-) -> BoolArray | str:
+def _premise_holds(item: Item, switch: Switch, readings: WindowedReadings, clock: Clock) -> BoolArray | str:
     """Return at which moments the second condition of a control holds."""
     if item.feature.role is Role.TIME:
-        by_hour = np.array([item.holds(float(hour)) for hour in range(24)], bool)
-        return np.asarray(by_hour[hours[switch.moments + 1]])
+        values = clock.weekday if item.feature.name == "weekday" else clock.seconds // 3600
+        held = np.array([item.holds(float(value)) for value in range(24)], bool)
+        return np.asarray(held[values[switch.moments + 1]])
     if item.feature.subject not in readings.states:
         return f"there are no states of the sensor '{item.feature.subject}'"
     codes, names = readings.states[item.feature.subject]

@@ -25,6 +25,7 @@ _VERBS = {
     "started": "starts",
     "stopped": "stops",
 }
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _STATUS = frozenset({"", "status", "state", "command", "position", "mode"})
 """Kinds of state sensors that are named by their node alone: "Pump 335 closes"."""
 
@@ -82,16 +83,26 @@ def format_controls(controls: Sequence[Control], *, counts: bool = True) -> list
     lines = []
     for members in group_controls(controls):
         first, *others = sorted((controls[at] for at in members), key=lambda one: one.threshold)
-        text = f"{format_event(first)} {_cause(first, counts=counts)}"
+        days = _common_days([first, *others])
+        text = f"{format_event(first)} {_cause(first, counts=counts, days=not days)}"
         for other in others:
-            cause = _cause(other, again=True, counts=counts)
+            cause = _cause(other, again=True, counts=counts, days=not days)
             text += f"{',' if len(others) > 1 else ''} and {_event(other)} {cause}"
-        lines.append(text + _together(first))
+        lines.append(text + days + _together(first))
     return lines
 
 
+def _common_days(controls: Sequence[Control]) -> str:
+    """The days of the week that all of several times have in common: ``, Monday to Friday``."""
+    premises = {one.premise for one in controls}
+    premise = next(iter(premises))
+    if len(controls) < 2 or len(premises) > 1 or premise is None or controls[0].sensor_feature is not None:
+        return ""
+    return _premise(premise)
+
+
 def group_controls(controls: Sequence[Control]) -> list[list[int]]:
-    """Return the positions of controls that are told in one sentence, in the order of ``format_controls``.
+    """Return the positions of controls that are in one sentence, in the order of ``format_controls``.
 
     Args:
         controls: The controls.
@@ -128,13 +139,15 @@ def _reading(feature: Feature) -> str:
     return f"the {kind or feature.subject} of {feature.place}"
 
 
-def _cause(control: Control, *, again: bool = False, counts: bool = True) -> str:
-    premise = "" if control.premise is None else f" {_premise(control.premise)}"
+def _cause(control: Control, *, again: bool = False, counts: bool = True, days: bool = True) -> str:
+    premise = "" if control.premise is None else _premise(control.premise)
     counted = f" ({_counts(control)})" if counts else ""
     if control.sensor_feature is None:
-        return f"at {format_time(control.threshold)}{premise}{counted}"
+        return f"at {format_time(control.threshold)}{premise if days else ''}{counted}"
     unit = _unit(control.sensor_feature)
     name = "it" if again else _reading(control.sensor_feature)
+    if control.smoothed > 1 and not again:
+        name += f", averaged over {control.smoothed} windows,"
     verb = "rises above" if control.direction == "above" else "falls below"
     return f"when {name} {verb} {format_number(control.threshold)}{unit}{premise}{counted}"
 
@@ -145,7 +158,11 @@ def _counts(control: Control) -> str:
     times = f"{counts.explained:,} of {counts.switches:,} times"
     if control.sensor_feature is None:
         days = f"{counts.followed:,} of {counts.crossings:,} days"
+        if control.high > control.low:
+            days = f"between {format_time(control.low)} and {format_time(control.high)}; {days}"
         return days if counts.explained == counts.switches else f"{days}; {times}"
+    if counts.near:
+        times += f", {f'{counts.near:,}' if counts.near < counts.explained else 'all'} of them within one step of it"
     without = counts.crossings - counts.followed
     crossings = f"{counts.followed:,} of {counts.crossings:,} crossings" if without else "every crossing"
     return f"{_interval_text(control, _unit(control.sensor_feature))}{times}, and at {crossings}"
@@ -156,16 +173,19 @@ def _unit(feature: Feature) -> str:
 
 
 def _premise(item: Item) -> str:
-    """Format a second condition: ``while Pump 3 is open``, ``from 22:00 to 06:00``."""
+    """Format a second condition: `` while Pump 3 is open``, `` from 22:00 to 06:00``, ``, Monday to Friday``."""
     feature = item.feature
     if feature.role is not Role.TIME:
-        return f"while {feature.place or format_sensor(feature.subject, feature.unit)} is {item.value}"
+        return f" while {feature.place or format_sensor(feature.subject, feature.unit)} is {item.value}"
     interval = item.interval or item.negated().interval
     if interval is None:
-        return f"while {format_clause(item)}"
+        return f" while {format_clause(item)}"
+    if feature.name == "weekday":
+        first, last = int(interval.low), int(interval.high) - 1
+        return f", {_DAYS[first]} to {_DAYS[last]}" if last > first else f", on {_DAYS[first]}s"
     ends = (interval.low, interval.high) if item.interval is not None else (interval.high, interval.low)
     start, end = (format_time(3600 * hour) for hour in ends)
-    return f"from {start} to {end}"
+    return f" from {start} to {end}"
 
 
 def _interval_text(control: Control, unit: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -76,7 +76,8 @@ class Signals:
         columns: dict[str, list[int]] = {}
         for column, sensor in enumerate(self.sensors):
             columns.setdefault(sensor.kind, []).append(column)
-        return columns
+        # The order of the columns of a file must not change what is found.
+        return {kind: sorted(some, key=lambda at: self.sensors[at].id) for kind, some in columns.items()}
 
     @cached_property
     def _by_kind(self) -> dict[str, float]:
@@ -111,3 +112,42 @@ def _roughness(values: FloatArray, pace: FloatArray, linked: npt.NDArray[np.bool
         surprise = surprise[known]
     spread = float(np.nanstd(values)) if surprise.size else 0.0
     return float(surprise.mean()) / spread if spread > 0 else math.inf
+
+
+def coarsen(readings: WindowedReadings, size: int) -> WindowedReadings:
+    """Return the readings in windows that are several times as long: means of numbers, and the last state.
+
+    Args:
+        readings: The windows.
+        size: How many windows become one. Those of which one is missing are left out.
+    """
+    if size == 1:
+        return readings
+    starts = block_starts(readings, size)
+    inside = starts[:, None] + np.arange(size)
+    values = readings.values[inside]
+    known = np.count_nonzero(~np.isnan(values), axis=1)
+    means = np.nansum(values, axis=1) / np.maximum(known, 1)
+    return replace(
+        readings,
+        times=readings.times[starts],
+        values=np.where(2 * known >= size, means, np.nan),
+        states={name: (codes[starts + size - 1], names) for name, (codes, names) in readings.states.items()},
+        derived={},
+        every=readings.every * size,
+    )
+
+
+def block_starts(readings: WindowedReadings, size: int) -> npt.NDArray[np.int64]:
+    """Return the first window of each whole block of adjacent windows.
+
+    Args:
+        readings: The windows.
+        size: The number of windows of a block.
+    """
+    step = np.timedelta64(readings.every, "us")
+    times = readings.times.astype("datetime64[us]")
+    number = ((times - np.datetime64(0, "us")) // step).astype(np.int64)
+    first = np.flatnonzero(number % size == 0)
+    first = first[first + size <= number.size]
+    return np.asarray(first[number[first + size - 1] - number[first] == size - 1])

@@ -12,11 +12,13 @@ reading gets within the next window.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from thence.statements.counting.occasions import FEWEST_OCCASIONS
 from thence.tables.cuts import shorten_cut
 from thence.tables.resolution import find_decimals
 
@@ -25,7 +27,9 @@ USUAL, JUMP = 0.95, 3.0
 WITHIN = 2
 """A switch answers a crossing if it happens within this number of windows."""
 
-_DOUBT = 0.1  # share of the switches that may disagree with an end of the interval that is told
+_DOUBT = 0.1  # share of the switches that may disagree with an end of the interval
+_RESTING = 1e-6  # distance from the end of its range at which a reading rests there, as a share of the range
+_OFTEN = 0.9  # quantile of the movements of a reading while the actuator rests
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -56,12 +60,15 @@ class Tally:
         explained: Those at which the reading passed the threshold.
         crossings: The times at which the reading passed the threshold while the actuator was in the state before.
         followed: Those that were followed by the switch.
+        near: Of the switches that are explained, those at which no reading past the threshold was read: it was within
+            one step of it, at the pace of the window before.
     """
 
     switches: int
     explained: int
     crossings: int
     followed: int
+    near: int = 0
 
     @property
     def explained_share(self) -> float:
@@ -79,6 +86,7 @@ class Tally:
             self.explained + other.explained,
             self.crossings + other.crossings,
             self.followed + other.followed,
+            self.near + other.near,
         )
 
 
@@ -132,7 +140,7 @@ def reach_of(row: FloatArray, pace: FloatArray, linked: BoolArray, *, above: boo
 def estimate_threshold(
     row: FloatArray, reach: FloatArray, moments: Frames, switched: BoolArray, *, above: bool
 ) -> Threshold | None:
-    """Estimate where a reading makes an actuator switch.
+    """Estimate where a reading makes an actuator switch; the threshold and its ends lie within what was read.
 
     Args:
         row: The reading, one value per window.
@@ -142,7 +150,7 @@ def estimate_threshold(
         above: Whether the reading rises to the threshold, or falls to it.
 
     Returns:
-        The threshold, or ``None`` if the reading moved towards one at no switch.
+        The threshold, or ``None`` if the reading moved towards one at no switch, or to the end of its range only.
 
     Examples:
         >>> level = np.array([1.0, 2.0, 2.9, 2.0, 1.0, 2.2, 3.1, 2.0])
@@ -168,9 +176,15 @@ def estimate_threshold(
             best = found
     if best is None:
         return None
-    low, high = sorted((sign * best.low + 0.0, sign * best.high + 0.0))
-    ends = sorted((sign * best.least + 0.0, sign * best.most + 0.0))
-    return Threshold(_round_inside(low, high, row), *ends)
+    read = float(np.nanmin(row)), float(np.nanmax(row))
+    low, high = np.clip(sorted((sign * best.low + 0.0, sign * best.high + 0.0)), *read).tolist()
+    ends = np.clip(sorted((sign * best.least + 0.0, sign * best.most + 0.0)), *read).tolist()
+    end = read[1] if above else read[0]
+    close = abs(sign * end - idle) <= _RESTING * (read[1] - read[0])
+    if end in ends and np.count_nonzero(close) > times.size:
+        return None  # it rests at the end of its range and passes nothing: an empty tank
+    value = _round_inside(low, high, row) if low < high else _round_inwards(low, ends, read)
+    return Threshold(float(np.clip(value, *read)), *ends)
 
 
 @dataclass(frozen=True)
@@ -212,6 +226,16 @@ def _overlap(low: FloatArray, high: FloatArray, idle: FloatArray) -> _Overlap | 
     return _Overlap(float(best), *spread(best), *spread(best - _DOUBT * low.size))
 
 
+def _round_inwards(value: float, ends: list[float], read: tuple[float, float]) -> float:
+    """Round the lowest or highest reading to two digits of the width of its interval, to a value that was passed."""
+    width = ends[1] - ends[0]
+    if not width > 0:
+        return value
+    scale = 10.0 ** (1 - math.floor(math.log10(width)))
+    rounded = (math.ceil if value <= read[0] else math.floor)(value * scale) / scale
+    return rounded if ends[0] <= rounded <= ends[1] else value
+
+
 def _round_inside(low: float, high: float, row: FloatArray) -> float:
     """Return the shortest decimal number in the middle half of an interval, not finer than the readings."""
     middle, quarter = (low + high) / 2, (high - low) / 4
@@ -230,8 +254,8 @@ def explained(
 ) -> BoolArray:
     """Return which moments are switches that a threshold explains.
 
-    The reading passed the threshold in the window of the switch, in one of the ``WITHIN`` windows before, or would have
-    passed it in the window of the switch at the same pace.
+    The reading passed the threshold in the window of the switch or in one of the ``WITHIN`` windows before it, or would
+    have passed it in the window of the switch at the same pace; and it had not been past it for longer.
 
     Args:
         row: The reading, one value per window.
@@ -242,7 +266,7 @@ def explained(
         above: Whether the reading passes it by rising, or by falling.
     """
     past, reached = _past(row, reach, moments, threshold=threshold, above=above)
-    return switched & reached & ~_too_long(past, moments)
+    return _answered(past, reached, moments, switched)
 
 
 def count_crossings(
@@ -250,8 +274,9 @@ def count_crossings(
 ) -> Tally:
     """Count how often a threshold explains the switches, and how often the switch follows when it is passed.
 
-    A crossing is a run of windows, without a gap, in which the actuator is in the state before and the reading is past
-    the threshold, or a switch that is explained although no reading past the threshold was sampled.
+    Both counts use one definition. A crossing is a run of windows in which the actuator is in the state before and the
+    reading is past the threshold, or passes it within one step: by what is read in the next window, or at its pace.
+    Up to ``WITHIN`` windows in between, in which it is not, do not end a run.
 
     Args:
         row: The reading, one value per window.
@@ -265,15 +290,36 @@ def count_crossings(
         >>> level = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0])
         >>> moments, switched = np.array([0, 1, 3, 4, 5, 6, 7]), np.array([0, 1, 0, 0, 0, 0, 0], bool)
         >>> count_crossings(level, level + 1, moments, switched, threshold=2.5, above=True)
-        Tally(switches=1, explained=1, crossings=2, followed=1)
+        Tally(switches=1, explained=1, crossings=2, followed=1, near=0)
     """
     past, reached = _past(row, reach, moments, threshold=threshold, above=above)
-    answered = switched & reached & ~_too_long(past, moments)
-    # A run ends where the next moment is not adjacent or not past; if its reading is missing, nobody knows.
-    ends = past.copy()
-    ends[:-1] &= ~((past[1:] | np.isnan(row[moments[1:]])) & (np.diff(moments) == 1))
+    answered = _answered(past, reached, moments, switched)
+    sign = 1.0 if above else -1.0
+    read = _lately(past, moments) | (sign * row[moments + 1] >= sign * threshold)
     hits = int(answered.sum())
-    return Tally(int(switched.sum()), hits, hits + int((ends & ~answered).sum()), hits)
+    # A run that ends where the next reading is missing may go on: nobody knows.
+    unknown = np.zeros(past.size, bool)
+    unknown[:-1] = np.isnan(row[moments[1:]]) & (np.diff(moments) == 1)
+    passing = np.flatnonzero(past | reached)
+    if not passing.size:
+        return Tally(int(switched.sum()), 0, 0, 0)
+    segment = np.concatenate([[0], np.cumsum(np.diff(moments) != 1)])
+    apart = (np.diff(segment[passing]) > 0) | (np.diff(passing) > WITHIN + 1)
+    ends = passing[np.concatenate([apart, [True]])]
+    # The switch ends the windows in the state before, so a run has at most one of them, at its end or soon after.
+    following = np.zeros(past.size + WITHIN, bool)
+    following[: past.size] = answered
+    followed = np.zeros(ends.size, bool)
+    for wait in range(WITHIN + 1):
+        at = np.minimum(ends + wait, past.size - 1)
+        followed |= following[ends + wait] & (segment[at] == segment[ends])
+    unanswered = int((~followed & ~unknown[ends]).sum())
+    return Tally(int(switched.sum()), hits, hits + unanswered, hits, int((answered & ~read).sum()))
+
+
+def _answered(past: BoolArray, reached: BoolArray, moments: Frames, switched: BoolArray) -> BoolArray:
+    """Which moments are switches that answer a crossing."""
+    return switched & (reached | _lately(past, moments)) & ~_too_long(past, moments)
 
 
 def _past(
@@ -286,11 +332,102 @@ def _past(
     return past, past | (sign * reach[moments] >= at)
 
 
+def _before(flags: BoolArray, moments: Frames, back: int) -> BoolArray:
+    """The flags of the moments so many windows before; false where these do not count."""
+    out = np.zeros(flags.size, bool)
+    out[back:] = flags[: flags.size - back] & (moments[back:] - moments[: moments.size - back] == back)
+    return out
+
+
+def _lately(past: BoolArray, moments: Frames) -> BoolArray:
+    """Whether the reading is past the threshold, or was in one of the ``WITHIN`` moments before."""
+    return np.asarray(np.logical_or.reduce([_before(past, moments, back) for back in range(WITHIN + 1)]))
+
+
 def _too_long(past: BoolArray, moments: Frames) -> BoolArray:
     """Whether the reading has been past the threshold for more than ``WITHIN`` adjacent moments."""
-    out = past.copy()
-    for back in range(1, WITHIN + 1):
-        earlier = np.zeros(past.size, bool)
-        earlier[back:] = past[:-back] & (moments[back:] - moments[:-back] == back)
-        out &= earlier
-    return out
+    return np.asarray(np.logical_and.reduce([_before(past, moments, back) for back in range(WITHIN + 1)]))
+
+
+def relative_band(row: FloatArray, moments: Frames, answered: BoolArray, *, threshold: float, above: bool) -> float:
+    """Return how much the reading at the switches varies, relative to how far it came since the state before began.
+
+    A reading that rests near a value passes it all the time, whatever the actuator does: its band is as wide as its
+    way. A reading that makes an actuator switch comes from afar and is near the threshold at every switch.
+
+    Args:
+        row: The reading, one value per window.
+        moments: The moments at which the actuator could switch.
+        answered: Which of them are switches that the threshold explains.
+        threshold: The threshold. Only switches before which the reading was on its other side count.
+        above: Whether the reading rises to the threshold, or falls to it.
+
+    Returns:
+        The band as a share of the way; infinite if the reading came from the other side fewer than three times.
+
+    Examples:
+        >>> level = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.2, 1.0, 2.0, 3.1, 1.0])
+        >>> switched = np.array([0, 0, 1, 0, 0, 1, 0, 0, 1], bool)
+        >>> round(relative_band(level, np.arange(9), switched, threshold=2.9, above=True), 2)
+        0.08
+    """
+    x = (1.0 if above else -1.0) * row
+    values = x[moments]
+    known = np.where(np.isnan(values), np.inf, values)
+    begins = np.concatenate([[0], 1 + np.flatnonzero((np.diff(moments) != 1) | answered[:-1])])
+    # What follows at once from the other switch is no way of the reading.
+    long = np.diff(begins, append=known.size) > 2 * WITHIN
+    for wait in range(WITHIN):
+        known[begins[long] + wait] = np.inf
+    lowest = np.minimum.reduceat(known, begins)[np.searchsorted(begins, np.flatnonzero(answered), "right") - 1]
+    at = values[answered]
+    use = (lowest < (threshold if above else -threshold)) & np.isfinite(at)
+    if use.sum() < FEWEST_OCCASIONS:
+        return np.inf
+    travel = float(np.median(at[use] - lowest[use]))
+    low, high = np.quantile(at[use], [0.1, 0.9])
+    return float(high - low) / travel if travel > 0 else np.inf
+
+
+def moves_with(row: FloatArray, moments: Frames, switched: BoolArray, *, above: bool, jump: float) -> bool:
+    """Whether a reading moves as the actuator does, around its switches, and is so its effect or has the same cause.
+
+    It moves past the threshold within the few windows around the switches, and by much more than before them and than
+    it usually does while the actuator rests.
+
+    Args:
+        row: The reading, one value per window.
+        moments: The moments at which the actuator could switch.
+        switched: At which of them it did.
+        above: Whether the reading rises to the threshold, or falls to it.
+        jump: How many times as far as usual.
+
+    Examples:
+        >>> runs = np.arange(80) // 10 % 2
+        >>> moments = np.flatnonzero(runs[:-1] == 1)
+        >>> moves_with(50.0 * runs, moments, runs[moments + 1] == 0, above=False, jump=3.0)
+        True
+    """
+    x = (1.0 if above else -1.0) * row
+    last = x.size - 1
+    times = moments[switched]
+
+    def advance(at: Frames) -> FloatArray:
+        """How far the reading gets towards the threshold within the windows around each window."""
+        windows = np.clip(at[:, None] + np.arange(-2 * WITHIN, WITHIN + 1), 0, last)
+        found = np.fmax.reduce(x[windows], axis=1) - x[windows[:, 0]]
+        return np.asarray(found[~np.isnan(found)])
+
+    near = np.zeros(x.size, bool)
+    for shift in range(-2 * WITHIN, 2 * WITHIN + 1):
+        near[np.clip(times + shift, 0, last)] = True
+    quiet = moments[~near[moments]]
+    around, usual = advance(times), advance(quiet if quiet.size else np.arange(x.size))
+    if not around.size:
+        return False
+    expected = float(np.quantile(usual, _OFTEN)) if usual.size else 0.0
+    for windows_before in (1, 2):
+        before = advance(times - 3 * WITHIN * windows_before)
+        if before.size:
+            expected = max(expected, float(np.median(before)))
+    return float(np.median(around)) > jump * expected
