@@ -10,8 +10,8 @@ from thence.statements.counting.occasions import (
     count_occasions,
     divergence,
     find_trials,
-    is_evident,
     likeness,
+    pick_evident,
     timing,
 )
 
@@ -118,10 +118,10 @@ def test_what_begins_together_is_evident_after_few_days() -> None:
 
 def test_of_many_chances_few_small_ones_are_not_evident() -> None:
     rng = np.random.default_rng(0)
-    kept = [is_evident(rng.random(50), candidates=50).any() for _ in range(400)]
+    kept = [pick_evident(rng.random(50), candidates=50).any() for _ in range(400)]
     assert np.mean(kept) <= 0.07
-    assert is_evident([1e-4, 2e-4, 0.9], candidates=50).tolist() == [True, True, False]
-    assert is_evident([], candidates=0).tolist() == []
+    assert pick_evident([1e-4, 2e-4, 0.9], candidates=50).tolist() == [True, True, False]
+    assert pick_evident([], candidates=0).tolist() == []
 
 
 def test_divergence_and_likeness_at_their_ends() -> None:

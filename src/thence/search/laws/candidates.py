@@ -79,7 +79,10 @@ def vocabulary(places: Places) -> Vocabulary:
             sorted(
                 name
                 for name, unit in named.items()
-                if unit and unit == term.unit and is_height_for(name, term) and places.has_all(((1, replace(term, plus=name)),)).any()
+                if unit
+                and unit == term.unit
+                and is_height_for(name, term)
+                and places.has_all(((1, replace(term, plus=name)),)).any()
             )
         )
         for term in known

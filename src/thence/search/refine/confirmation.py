@@ -32,8 +32,8 @@ from thence.statements.counting.occasions import (
     chance,
     count_occasions,
     find_trials,
-    is_evident,
     likeness,
+    pick_evident,
     timing,
 )
 from thence.statements.counting.recount import count_rules, count_spans
@@ -91,7 +91,7 @@ class Evidence:
             candidates: Number of all rules of which any might have been confirmed by chance.
         """
         half = FALSE_STATEMENTS / 2
-        evident = is_evident(self.later, candidates, half) | (self.whole <= half)
+        evident = pick_evident(self.later, candidates, half) | (self.whole <= half)
         reached = (np.nan_to_num(self.confidence) >= floor) & (np.nan_to_num(self.confidence) > self.base)
         return np.asarray(evident & reached & (self.occasions >= FEWEST_OCCASIONS) & self.steady)
 

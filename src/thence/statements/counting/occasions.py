@@ -55,7 +55,25 @@ def chance(share: npt.ArrayLike, base: npt.ArrayLike, occasions: npt.ArrayLike) 
     return np.exp(-np.asarray(occasions, np.float64) * divergence(share, base))
 
 
-def is_evident(chances: npt.ArrayLike, candidates: int, false_share: float = FALSE_STATEMENTS) -> Bools:
+def is_evident(share: npt.ArrayLike, base: npt.ArrayLike, occasions: npt.ArrayLike, candidates: int) -> Bools:
+    """Return which statements rest on enough separate occasions, with a share that chance gives to none of all.
+
+    Args:
+        share: Share of the occasions on which each statement held, in time that was not searched.
+        base: Share to be expected without any relation.
+        occasions: Number of separate occasions.
+        candidates: Number of all statements that were tried.
+
+    Examples:
+        >>> is_evident([1.0, 1.0, 0.9], [0.5, 0.5, 0.8], [4, 20, 20], candidates=50).tolist()
+        [False, True, False]
+    """
+    number = np.asarray(occasions, np.float64)
+    evident = candidates * chance(share, base, number) <= FALSE_STATEMENTS
+    return np.asarray((number >= FEWEST_OCCASIONS) & evident)
+
+
+def pick_evident(chances: npt.ArrayLike, candidates: int, false_share: float = FALSE_STATEMENTS) -> Bools:
     """Return which statements are evident: of these, at most a share of ``false_share`` is expected to be chance.
 
     The procedure of Benjamini and Hochberg: where nothing is true, any statement is kept with this probability at most.
@@ -66,7 +84,7 @@ def is_evident(chances: npt.ArrayLike, candidates: int, false_share: float = FAL
         false_share: The share of false statements.
 
     Examples:
-        >>> is_evident([0.001, 0.04, 0.002], candidates=50).tolist(), is_evident([0.04, 0.001], candidates=2).tolist()
+        >>> pick_evident([0.001, 0.04, 0.002], candidates=50).tolist(), pick_evident([0.04, 0.001], 2).tolist()
         ([True, False, True], [True, True])
     """
     given = np.asarray(chances, np.float64)
