@@ -70,21 +70,7 @@ def require_alike(earlier: Found, later: Found, change: str) -> None:
     assert not lost and not new, f"with {change}: lost {dict(lost)}, new {dict(new)}"
 
 
-ORDER_OF_COLUMNS = pytest.mark.xfail(
-    strict=True,
-    reason="merging of bins tries the columns of a rule in the table's order, and keeps the first of equal results",
-)
-CASES = [
-    pytest.param(
-        *(name, change, kind),
-        marks=ORDER_OF_COLUMNS
-        if (name, kind) == ("sensors alone", "rule") and change in ("columns in another order", "four files")
-        else (),
-    )
-    for name in SYSTEMS
-    for change in CHANGES
-    for kind in KINDS
-]
+CASES = [(name, change, kind) for name in SYSTEMS for change in CHANGES for kind in KINDS]
 
 
 @pytest.mark.parametrize(("name", "change", "kind"), CASES)

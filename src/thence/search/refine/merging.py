@@ -140,6 +140,11 @@ class _CodeTests:
         return np.array([_merge_mode(column) for column in self.block.columns], np.int64)
 
     @cached_property
+    def ranks(self) -> Ints:
+        """The place of each column in the order of their names."""
+        return np.argsort(np.argsort([str(column.feature) for column in self.block.columns], kind="stable"))
+
+    @cached_property
     def n_ranges(self) -> Ints:
         """Number of codes of each column that can be part of a run."""
         return np.array([_count_ranges(column) for column in self.block.columns], np.int64)
@@ -226,8 +231,11 @@ def _list_orders(length: int) -> Iterator[tuple[int, ...]]:
 
 def _merge_length(boxes: _Boxes, own: Ints, length: int, tests: _CodeTests, bound: tuple[int, int]) -> _Boxes:
     """Merge the boxes ``own``, which have ``length`` items; per consequent and columns, the best order is used."""
-    some = _Boxes(boxes.left[own, :length], boxes.right[own], boxes.held[own], boxes.both[own], np.arange(len(own)))
     columns = np.array(tests.column)
+    # In the order of their names: of equally good orders the first is used, which must not depend on that of columns.
+    places = np.argsort(tests.ranks[columns[boxes.left[own, :length]]], axis=1, kind="stable")
+    items = np.take_along_axis(boxes.left[own, :length], places, axis=1)
+    some = _Boxes(items, boxes.right[own], boxes.held[own], boxes.both[own], np.arange(len(own)))
     group, _ = factorize_rows(np.column_stack([some.right, columns[some.left]]))
     fewest = np.full(group.max() + 1, len(own) + 1)
     target, left = np.empty(len(own), np.int64), np.empty_like(some.left)
