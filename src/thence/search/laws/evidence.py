@@ -154,7 +154,7 @@ def weigh(law: Law, places: Places) -> Evidence:
     if not len(places) or len(frames) < 2:
         return Evidence(0.0, 0.0)
     spans, turns = _spans(law, places, frames, factors), _partners(law, places)
-    is_searched = _is_at_times(law) and turns == [None]
+    is_searched = _is_at_times(law) and turns[0] is None
     first = 0 if is_searched else int(np.searchsorted(frames, int(places.clock.begins_later.min())))
     used = frames[first:]
     inside = places.within(used) if is_searched else places.is_later(used)
@@ -261,7 +261,7 @@ def memories(values: Floats) -> Ints:
         >>> rng = np.random.default_rng(0)
         >>> white = rng.standard_normal(5000)
         >>> memories(np.column_stack([white, np.repeat(white[:250], 20), np.ones(5000)])).tolist()
-        [1, 20, 5000]
+        [1, 21, 5000]
     """
     number = len(values)
     known = ~np.isnan(values)
