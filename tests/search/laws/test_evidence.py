@@ -54,7 +54,7 @@ def test_an_inverse_edge_changes_no_law() -> None:
     system = network(frames=600)
 
     def found(laws: Laws) -> list[Any]:
-        return sorted((law.form, str(law.condition), law.band.absolute, law.by_place) for law in laws)
+        return sorted(repr((law.form, law.condition, law.band, law.by_place)) for law in laws)
 
     plain = laws_of(system)
     assert plain and found(laws_of(with_inverses(system))) == found(plain)
@@ -68,7 +68,7 @@ def test_noise_obeys_no_law(seed: int) -> None:
 
 @pytest.mark.slow
 def test_noise_obeys_hardly_any_law() -> None:
-    assert sum(len(laws_of(noise_system(seed)[1])) for seed in range(220, 280)) <= 3
+    assert sum(len(laws_of(noise_system(seed)[1])) for seed in range(220, 260)) <= 2
 
 
 def test_one_odd_sensor_among_few_gives_no_one_sided_law() -> None:
