@@ -1,7 +1,7 @@
 """Systems in which nothing is true: every series is drawn by itself, on graphs in several habits.
 
-Series are autoregressive, walks, held values, sticky integers and actuators that rest at 0; flags are random. Graphs are
-buildings whose edges are stored both ways, networks of pipes, stars and random graphs with random properties.
+Series are autoregressive, walks, held values, sticky integers and actuators that rest at 0; flags are random. Graphs
+are buildings whose edges are stored both ways, networks of pipes, stars and random graphs with random properties.
 """
 
 from __future__ import annotations

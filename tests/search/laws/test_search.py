@@ -173,7 +173,7 @@ def test_an_equality_that_follows_from_two_others_is_not_told() -> None:
     series = {}
     for tank in nodes:
         common = smooth(rng, 600, 10, 20)
-        for kind in ("first", "second", "third"):
+        for kind in ("flow", "demand", "supply"):
             series[f"{kind}_{tank}"] = common + rng.normal(0, 0.01, 600)
     laws = laws_of(system_of(nodes, [], series))
     assert len([law for law in laws if law.form == "equal"]) == 2

@@ -15,7 +15,16 @@ from thence.data.graph.records import Edge, Node
 from thence.data.graph.system import System
 from thence.data.readings.sensors import Sensor, SensorData
 
-UNITS = {"flow": "m3/h", "demand": "m3/h", "pressure": "m", "level": "m", "status": "", "temperature": "°C"}
+UNITS = {
+    "flow": "m3/h",
+    "demand": "m3/h",
+    "supply": "m3/h",
+    "gasflow": "W",
+    "pressure": "m",
+    "level": "m",
+    "status": "",
+    "temperature": "°C",
+}
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 

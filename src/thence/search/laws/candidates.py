@@ -1,7 +1,8 @@
 """Candidates: which terms a pattern offers, and which sums of them may be a law.
 
 Terms of one unit are added and subtracted; terms of different units are compared by a factor or by their signs;
-``thence.search.laws.quantities`` says what has the same dimension. Nothing here knows a law of physics. This module looks at sensors, properties and units; it must not look at readings.
+``thence.search.laws.quantities`` says what has the same dimension. Nothing here knows a law of physics. This module
+looks at sensors, properties and units; it must not look at readings.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def proportions(words: Vocabulary, *, most: int) -> Iterator[tuple[Combination, 
                 if len({term.unit for term in chosen}) > 1:
                     continue
                 for right in _signs(chosen):
-                    if not all(has_zero(term) for _, term in right) and sum(sign for sign, _ in right):
+                    if not all(has_zero(term) for _, term in right) and sum(sign for sign, _ in right) != 0:
                         continue  # a share of a temperature has no meaning, one of a difference has
                     yield ((1, replace(left, change=True)),), right
         for right_term in others:

@@ -1,10 +1,12 @@
-"""Evidence: on how many separate occasions a law could have failed in the later part, and how likely it held by chance.
+"""Evidence: on how many separate occasions a law could have failed, and how likely it held by chance.
 
-A law that also holds when its sides are read at different times, or at different places, says nothing. So the right side
-and the condition of a law are read with several shifts in time; settings and heads, which hardly change, are also read
-at other places. How often the law holds then is its base rate. Time is cut into spans as long as the memory of what is
-concluded: a span is one occasion, and places that move as one are one place. This module reads and counts; what is
-reported is decided in ``thence.search.laws.selection``.
+A law that also holds when its sides are read at different times, or at different places, says nothing. So the right
+side and the condition of a law are read with several shifts in time; settings and heads, which hardly change, are also
+read at other places. How often the law holds then is its base rate. Time is cut into spans as long as the memory of
+what is concluded: a span is one occasion, and places that move as one are one place. Occasions are those of the later
+part. Only what is 0 while a state holds, of which nothing was fitted, counts all of the time, among all that was tried,
+with enough occasions in the later part. This module reads and counts; what is reported is decided in
+``thence.search.laws.selection``.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thence.search.laws.quantities import has_zero
-from thence.statements.counting.occasions import divergence, is_evident, likeness
+from thence.statements.counting.occasions import FEWEST_OCCASIONS, divergence, is_evident, likeness
 from thence.statements.laws.bands import Bools, Floats
 from thence.statements.laws.counting import law_places
 from thence.statements.laws.forms import Rows
@@ -34,21 +36,25 @@ class Evidence(NamedTuple):
     Args:
         occasions: Number of separate occasions on which it could have failed.
         nats: Minus the logarithm of the chance that it would have held as often without any relation.
+        is_searched: Whether the occasions include time that was searched.
     """
 
     occasions: float
     nats: float
+    is_searched: bool = False
 
-    def is_enough(self, candidates: int) -> bool:
+    def is_enough(self, fitted: int, tried: int) -> bool:
         """Return whether chance would confirm none of all candidates.
 
         Args:
-            candidates: Number of laws that were tried on the later part.
+            fitted: Number of laws that were tried on the later part.
+            tried: Number of laws that were tried on any time.
 
         Examples:
-            >>> Evidence(8.0, 12.0).is_enough(50), Evidence(2.0, 12.0).is_enough(50), Evidence(8.0, 3.0).is_enough(50)
-            (True, False, False)
+            >>> [Evidence(*one).is_enough(50, 500) for one in ((8.0, 8.0), (2.0, 8.0), (8.0, 3.0), (8.0, 8.0, True))]
+            [True, False, False, False]
         """
+        candidates = tried if self.is_searched else fitted
         base = math.exp(-self.nats / max(self.occasions, 1.0))
         return bool(is_evident(1.0, base, self.occasions, candidates))
 
@@ -147,31 +153,67 @@ def weigh(law: Law, places: Places) -> Evidence:
     frames = np.arange(0, count, max(math.ceil(count / _MOST_FRAMES), 1))
     if not len(places) or len(frames) < 2:
         return Evidence(0.0, 0.0)
-    spans = _spans(law, places, frames, factors)
-    late = frames[frames >= int(places.clock.begins_later.min())]
-    _, applies, holds = law.definition.check(Rows(law, places, late, factors))
-    later = places.is_later(late)
-    first = len(frames) - len(late)
-    seen, held = _kept(applies & later, holds & later, spans, first, law.min_confidence)
+    spans, turns = _spans(law, places, frames, factors), _partners(law, places)
+    is_searched = _is_at_times(law) and turns[0] is None
+    first = 0 if is_searched else int(np.searchsorted(frames, int(places.clock.begins_later.min())))
+    used = frames[first:]
+    inside = places.within(used) if is_searched else places.is_later(used)
+    _, applies, holds = law.definition.check(Rows(law, places, used, factors))
+    seen, held = _kept(applies & inside, holds & inside, spans, first, law.min_confidence)
+    enough = True
+    if is_searched:
+        _, stays, so = law.definition.check(Rows(replace(law, condition=None), places, used, factors))
+        later, fails = places.is_later(used), stays & ~so
+        enough = _returns(applies & later, fails & later).sum() >= FEWEST_OCCASIONS
+        returns = np.minimum(_returns(applies, fails), seen)
+        seen, held = returns, np.divide(held * returns, seen, out=np.zeros(len(seen)), where=seen > 0)
+    if not enough:
+        return Evidence(0.0, 0.0)
     expected = np.zeros(len(places))
     lines = []
-    turns = _partners(law, places)
     for at, shift in enumerate(np.linspace(0.08, 0.92, _SHIFTS)):
-        other = UnrelatedRows(law, places, late, factors, int(shift * count), turns[at % len(turns)])
+        other = UnrelatedRows(law, places, used, factors, int(shift * count), turns[at % len(turns)])
         _, applied, kept = law.definition.check(other)
-        tried, successes = _kept(applied & later, kept & later, spans, first, law.min_confidence)
+        tried, successes = _kept(applied & inside, kept & inside, spans, first, law.min_confidence)
         expected += np.divide(successes, tried, out=np.ones(len(tried)), where=tried > 0) / _SHIFTS
-        lines.append((kept & later).T)
-    base = (expected * seen + 1) / (seen + 1)
+        lines.append((kept & inside).T)
+    weight = 1 / _crowding([line[seen > 0] for line in lines])
+    return _joint(seen, held, expected * seen, weight)._replace(is_searched=is_searched)
+
+
+def _joint(seen: Floats, held: Floats, expected: Floats, weight: float) -> Evidence:
+    """The evidence of all places: of each by itself, or of all together where each has few occasions."""
+    base = (expected + 1) / (seen + 1)
     share = np.divide(held, seen, out=np.zeros(len(seen)), where=seen > 0)
-    own = seen * divergence(share, np.minimum(base, 1.0))
+    own = seen * divergence(share, base)
     speaks = (seen > 0) & (base < 1)
-    weight = 1 / _crowding([line[speaks] for line in lines])
-    return Evidence(float(seen[speaks].sum()) * weight, float(own[speaks].sum()) * weight)
+    number = float(seen[speaks].sum()) * weight
+    if not number:
+        return Evidence(0.0, 0.0)
+    # What is expected is never quite 0: one more success is added to it.
+    common = (float(expected[speaks].sum()) * weight + 1) / (number + 1)
+    together = number * float(divergence(float(held[speaks].sum() / seen[speaks].sum()), common))
+    return Evidence(number, max(float(own[speaks].sum()) * weight, together))
+
+
+def _is_at_times(law: Law) -> bool:
+    return law.condition is not None and not law.condition.is_of_places
+
+
+def _returns(applies: Bools, fails: Bools) -> Floats:
+    """How often a law begins to apply at each place since what it concludes was not so.
+
+    However often a flag flickers while a valve rests at 0: that it does is seen once.
+    """
+    out = np.zeros(applies.shape[1])
+    for at in range(len(out)):
+        own = applies[applies[:, at] | fails[:, at], at]
+        out[at] = np.count_nonzero(own[1:] & ~own[:-1]) + (len(own) > 0 and bool(own[0]))
+    return out
 
 
 def _comparable(law: Law, places: Places) -> tuple[Law, Places, Floats | None]:
-    """The law with something on its right side if it has several terms, and some of the distinct places that keep it."""
+    """The law with a right side if it has several terms, and some of the distinct places that keep it."""
     places = law_places(law, places)
     keeping = {one.place: one for one in law.by_place if one.rows and one.share >= law.min_confidence}
     places = places.take(np.array([id in keeping for id in places.ids], bool))
@@ -198,7 +240,7 @@ def _partners(law: Law, places: Places) -> list[Ints | None]:
 
 def _spans(law: Law, places: Places, frames: Ints, factors: Floats | None) -> Ints:
     """For how many of the frames what a law concludes resembles itself, at each place."""
-    if law.condition is not None and not law.condition.is_of_places:
+    if _is_at_times(law):
         _, _, holds = law.definition.check(Rows(replace(law, condition=None), places, frames, factors))
         return np.maximum(memories(holds.astype(np.float64)), _phases(holds))
     left = Rows(law, places, frames, factors).left
@@ -217,9 +259,9 @@ def memories(values: Floats) -> Ints:
 
     Examples:
         >>> rng = np.random.default_rng(0)
-        >>> white, constant = rng.standard_normal(500), np.ones(500)
-        >>> memories(np.column_stack([white, np.repeat(white[:25], 20), constant])).tolist()
-        [1, 21, 500]
+        >>> white = rng.standard_normal(5000)
+        >>> memories(np.column_stack([white, np.repeat(white[:250], 20), np.ones(5000)])).tolist()
+        [1, 21, 5000]
     """
     number = len(values)
     known = ~np.isnan(values)

@@ -91,12 +91,13 @@ class Sample:
         return out
 
     def at(self, *combinations: Combination) -> Sample:
-        """Return the sample at the places that know all terms.
+        """Return the sample at the places that know all terms and read no sensor twice.
 
         Args:
             combinations: The signed sums.
         """
-        return replace(self, places=self.places.take(self.places.has_all(*combinations)))
+        known = self.places.has_all(*combinations) & self.places.reads_once(*combinations)
+        return replace(self, places=self.places.take(known))
 
 
 @dataclass(frozen=True)

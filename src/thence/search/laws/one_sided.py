@@ -49,6 +49,16 @@ def search_zero_states(scope: Scope) -> Iterator[list[Fitted]]:
     yield out
 
 
+def count_at_times(scope: Scope) -> int:
+    """Return how many pairs of a reading and a state are looked at.
+
+    Args:
+        scope: Where to search.
+    """
+    places = scope.fit.places
+    return sum(len(places.states(kind)) for kind in places.state_kinds) * sum(map(has_zero, scope.words.own))
+
+
 def _zero_in_state(term: Term, condition: Condition, sample: Sample, settings: LawSettings) -> Law | None:
     own = sample.at(((1, term),))
     if not len(own.places):

@@ -1,7 +1,8 @@
 """Quantities: which readings may be added, compared with each other, or compared with a property.
 
-Units decide; where a unit is missing, the words of a name do. What has an arbitrary zero (temperatures, angles) is never
-summed and never compared with 0, only with its own kind. This module knows names and units; it must not look at readings.
+Units decide; where a unit is missing, the words of a name do. What has an arbitrary zero (temperatures, angles) is
+never summed and never compared with 0, only with its own kind. This module knows names and units; it must not look at
+readings.
 """
 
 from __future__ import annotations
@@ -10,26 +11,40 @@ import re
 
 from thence.statements.laws.terms import Combination, Term
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _ARBITRARY_ZERO = frozenset({"°C", "°F", "degC", "degF", "deg_C", "deg_F", "DEG_C", "DEG_F", "C", "F", "°", "deg"})
 """Units whose 0 is a convention."""
 _OF_ARBITRARY_ZERO = frozenset({"temperature", "temp", "angle", "direction", "azimuth", "date", "time", "hour"})
-_EXTENSIVE = frozenset(
-    "flow demand supply power energy consumption production generation load heat volume mass current charge rate count "
-    "inflow outflow flux discharge intake".split()
+_EXTENSIVE = _words(
+    """
+    flow demand supply power energy consumption production generation load heat volume mass current charge rate
+    count inflow outflow flux discharge intake
+    """
 )
 """Words of quantities of which the parts make a total."""
-_INTENSIVE = frozenset(
-    "pressure head level humidity speed voltage frequency concentration density quality ph co2 position valve damper "
-    "opening efficiency factor ratio percent percentage fraction setpoint setting elevation brightness illuminance".split()
+_INTENSIVE = _words(
+    """
+    pressure head level humidity speed voltage frequency concentration density quality ph co2 position valve
+    damper opening efficiency factor ratio percent percentage fraction setpoint setting elevation brightness
+    illuminance
+    """
 )
 """Words of quantities whose total over several places is no quantity."""
-_STATES = frozenset(
-    "status state mode command alarm flag occupancy occupied motion presence enable enabled switch on off open closed "
-    "contact door window fault schedule".split()
+_STATES = _words(
+    """
+    status state mode command alarm flag occupancy occupied motion presence enable enabled switch on off open
+    closed contact door window fault schedule
+    """
 )
-_LIMITS = frozenset(
-    "nominal rated design maximum minimum max min upper lower high low limit threshold target set point setpoint sp "
-    "setting default constant".split()
+_LIMITS = _words(
+    """
+    nominal rated design maximum minimum max min upper lower high low limit threshold target set point setpoint
+    sp setting default constant
+    """
 )
 """Words that say in which respect a property is a value of a quantity."""
 _SETTINGS = frozenset({"setting", "setpoint", "sp"})
@@ -126,7 +141,8 @@ def is_value_of(fact: Term, term: Term) -> bool:
 
     Examples:
         >>> flow = Term("reading", "natural_gas_flow", unit="W")
-        >>> [is_value_of(Term("property", name), flow) for name in ("nominal_efficiency", "max_flow", "setting", "area")]
+        >>> names = ("nominal_efficiency", "max_flow", "setting", "area")
+        >>> [is_value_of(Term("property", name), flow) for name in names]
         [False, True, True, False]
     """
     if is_state(term) or (fact.unit and fact.unit != term.unit):

@@ -21,6 +21,7 @@ from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import NodeVariable, Pattern, SensorVariable
 from thence.search.laws.candidates import vocabulary
 from thence.search.laws.fitting import Fitted, Sample, Scope
+from thence.search.laws.one_sided import count_at_times
 from thence.search.laws.selection import LawSelection
 from thence.search.laws.settings import LawSettings
 from thence.statements.laws.law import Laws
@@ -86,16 +87,19 @@ def search_laws(
     searches = [SEARCHES.load(name) for name in SEARCHES]
     scopes = list(_scopes([*found, *_lone_nodes(carriers, found)], readings, carriers, clock))
     groups: list[tuple[list[Fitted], Places]] = []
+    at_times = 0
     for number, places in enumerate(scopes):
         progress("searching laws", number, len(scopes))
         screen, fit = _samples(places)
         scope = Scope(vocabulary(places), screen, fit, chosen)
+        at_times += count_at_times(scope)
         for search in searches:
             groups += [(group, places) for group in search(scope) if group]
     progress("searching laws", len(scopes), len(scopes))
-    fitted = [one for group, _ in groups for one in group]
-    splits = {(one.split.groups, one.split.sides) for one in fitted if one.split is not None}
-    selection = LawSelection(chosen, max(sum(one.split is None for one in fitted), 1), max(len(splits), 1))
+    found_laws = [one for group, _ in groups for one in group]
+    splits = {(one.split.groups, one.split.sides) for one in found_laws if one.split is not None}
+    fitted = max(sum(one.split is None for one in found_laws), 1)
+    selection = LawSelection(chosen, fitted, fitted + at_times, max(len(splits), 1))
     for group, places in groups:
         selection.add_best(group, places)
     return Laws(selection.best(), (*carriers.units.notes, *notes))

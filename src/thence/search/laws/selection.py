@@ -20,7 +20,7 @@ from thence.search.laws.evidence import weigh
 from thence.search.laws.fitting import Fitted
 from thence.search.laws.settings import LawSettings
 from thence.statements.counting.occasions import FALSE_STATEMENTS
-from thence.statements.laws.counting import count_at
+from thence.statements.laws.counting import count_at, law_places
 from thence.statements.laws.law import Law
 from thence.statements.laws.places import Places
 from thence.statements.laws.terms import Condition, Term
@@ -38,14 +38,16 @@ class LawSelection:
 
     Args:
         settings: What counts as a law.
-        candidates: Number of fitted laws that are tried on the later part.
+        fitted: Number of fitted laws, which are tried on the later part.
+        tried: Number of these and of all that were looked at while a state holds.
         splits: Number of different splits of sensors into groups that were tried.
         laws: The laws with their looseness.
         signatures: The signed sensors of each law at its places.
     """
 
     settings: LawSettings
-    candidates: int = 1
+    fitted: int = 1
+    tried: int = 1
     splits: int = 1
     laws: list[tuple[Law, float]] = field(default_factory=list)
     signatures: list[set[Sensors]] = field(default_factory=list)
@@ -75,7 +77,7 @@ class LawSelection:
             counted = count_at(law, places, keepers=True)
             if not self._holds(counted) or _breaks_in_class(counted, places):
                 continue
-            if split is None and not weigh(counted, places).is_enough(self.candidates):
+            if split is None and not weigh(counted, places).is_enough(self.fitted, self.tried):
                 continue
             if not self._is_kept_with(counted, places):
                 kept.append(counted)
@@ -91,7 +93,7 @@ class LawSelection:
 
     def _signature(self, law: Law, places: Places) -> set[Sensors]:
         """The signed sensors of a law at its places, whichever side they are on."""
-        at = places.take(places.has_all(law.left, law.right))
+        at = law_places(law, places)
         if law.condition is not None and law.condition.is_of_places:
             at = at.take(at.meets(law.condition, np.zeros(1, np.int64))[0])
         minus = tuple((-sign, term) for sign, term in law.right)

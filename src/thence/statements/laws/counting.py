@@ -109,13 +109,13 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
 
 
 def law_places(law: Law, places: Places) -> Places:
-    """Return the places that know all terms of a law, without those that read what another one reads.
+    """Return the places that know all terms of a law and read no sensor twice; of those that read the same, the first.
 
     Args:
         law: The law.
         places: The places of its pattern.
     """
-    places = places.take(places.has_all(law.left, law.right))
+    places = places.take(places.has_all(law.left, law.right) & places.reads_once(law.left, law.right))
     if law.condition is not None and not law.condition.is_of_places:
         return places  # their states may differ
     return places.take(places.distinct(law.left, law.right))

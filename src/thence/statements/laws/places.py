@@ -290,26 +290,36 @@ class Places:
         return out
 
     def has_all(self, *combinations: Combination) -> Bools:
-        """Return at which places every term has its sensors and properties, at least one sensor is read, and none twice.
+        """Return at which places every term has its sensors and properties, and at least one sensor is read.
+
+        Args:
+            combinations: The terms.
+        """
+        known, read = np.ones(len(self), bool), np.zeros(len(self), bool)
+        for _, term in (part for combination in combinations for part in combination):
+            slots = self._slots(term)
+            known &= slots.known
+            read |= (slots.columns >= 0).any(axis=1)
+        return known & read
+
+    def reads_once(self, *combinations: Combination) -> Bools:
+        """Return at which places no sensor is read by two terms.
 
         Where an edge is stored both ways, two roles may be one node: what is compared with itself says nothing.
 
         Args:
             combinations: The terms.
         """
-        known, read = np.ones(len(self), bool), np.zeros(len(self), bool)
+        out = np.ones(len(self), bool)
         by_kind: dict[str, list[Ints]] = {}
         for _, term in (part for combination in combinations for part in combination):
-            slots = self._slots(term)
-            known &= slots.known
-            read |= (slots.columns >= 0).any(axis=1)
             if term.form != "property":
-                by_kind.setdefault(term.name, []).append(slots.columns)
+                by_kind.setdefault(term.name, []).append(self._slots(term).columns)
         for columns in by_kind.values():
             if len(columns) > 1:
                 ordered = np.sort(np.concatenate(columns, axis=1), axis=1)
-                known &= ~((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
-        return known & read
+                out &= ~((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
+        return out
 
     def distinct(self, *combinations: Combination) -> Bools:
         """Return which places are the first that read their sensors and properties: one meter is one place.
