@@ -223,7 +223,7 @@ def fractional(rng: np.random.Generator, *, trials: int, frames: int, order: flo
 def test_the_bound_is_wide_where_memory_has_no_end(order: float) -> None:
     """Regression: spans were taken as independent from some distance on.
 
-    The bound was above the true confidence in 13, 21 and 26 % of these cases, and no less often with more rows.
+    The bound was above the true confidence in 14, 19 and 27 % of these cases, and no less often with more rows.
     """
     rng = np.random.default_rng(7)
     holds = fractional(rng, trials=300, frames=2000, order=order) < stats.norm.ppf(0.8)
