@@ -113,10 +113,12 @@ def reuse_bins(
     else:
         kept = {id for id in here if same_system is None and _is_same(id, renamed, now, node_of(id))}
         refused = [id for id in here if id in renamed.places and id not in kept]
+    # The bins of a kind, or of a role in a unit, may have the name of a sensor, which has none of its own then.
+    own = {*renamed.places, *(s.id for s in readings.sensors if renamed.scope == "sensor" or not s.kind)}
     binnings = {
         key: binning
         for key, binning in renamed.binnings.items()
-        if (members := _sensors_of(key, {*renamed.places, *here})) is None or kept.issuperset(members)
+        if (members := _sensors_of(key, own)) is None or kept.issuperset(members)
     }
     notes = []
     if refused:

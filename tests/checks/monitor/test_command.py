@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import thence as th
 from tests.helpers.commands import fail, thence
 from tests.helpers.plants import mined, plant
 from thence.checks.monitor.engine import Monitor
@@ -23,9 +25,11 @@ from thence.checks.monitor.metrics import MetricsServer, collect_metrics, format
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("monitor")
-    mined(path / "run", days=10)
-    plant(20, seed=3, broken_from=5, first_day=10).write_parquet(path / "later.parquet")
-    plant(20, seed=3, broken_from=5, first_day=10).write_csv(path / "later.csv")
+    run = mined(days=30)
+    replace(run, rules=th.evaluate.add_confidence_bound(run.rules, run.table)).save(path / "run")
+    later = plant(40, seed=3, broken_from=5, first_day=30)
+    later.write_parquet(path / "later.parquet")
+    later.write_csv(path / "later.csv")
     return path
 
 
@@ -40,7 +44,7 @@ def test_a_file_of_either_kind_gives_the_same_alerts(folder: Path, tmp_path: Pat
         result = thence("monitor", folder / "run", "--file", folder / name, "--health", health)
         assert result.exit_code == 0, result.output
         found.append(alerts_of(result.stdout))
-        assert "2,880" not in result.stdout and "8,640 accepted" in result.stderr
+        assert "5,760" not in result.stdout and "17,280 accepted" in result.stderr
         table = pl.read_csv(health)
         assert set(table["status"]) <= {"holds", "drifted", "silent", "missing"}
     assert found[0] == found[1] and {alert["kind"] for alert in found[0]} == {"drifted"}
@@ -59,7 +63,7 @@ def test_a_later_file_goes_on_where_the_one_before_ended(folder: Path, tmp_path:
         assert result.exit_code == 0, result.output
         out += result.stdout
     # The last window of the first file was closed with it: what the second has of it is late, and counted.
-    assert "8,634 accepted, 6 late" in result.stderr
+    assert "17,274 accepted, 6 late" in result.stderr
     through = thence("monitor", folder / "run", "--file", folder / "later.parquet")
     assert [one["rule"] for one in alerts_of(out)] == [one["rule"] for one in alerts_of(through.stdout)]
 
@@ -80,7 +84,7 @@ def test_a_monitor_is_small(folder: Path) -> None:
 
 
 def test_readings_of_other_sensors_are_counted(folder: Path, tmp_path: Path) -> None:
-    frame = plant(2, first_day=10)
+    frame = plant(2, first_day=30)
     frame.with_columns(pl.col("flow").alias("more")).write_parquet(tmp_path / "more.parquet")
     frame.write_parquet(tmp_path / "some.parquet")
     result = thence(

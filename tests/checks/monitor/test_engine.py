@@ -237,7 +237,7 @@ class Days:
 
 def test_rules_that_cannot_be_worded_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is said about an alert never stops the monitor; a file of the health that fails does so at the end only."""
-    run, later = mined(days=10), plant(16, seed=3, broken_from=2, first_day=10)
+    run, later = mined(days=30), plant(40, seed=3, broken_from=2, first_day=30)
 
     def watch() -> tuple[Service, list[Alert]]:
         monitor = Monitor(run, th.read_system(later.head(200)), MonitorSettings(violations=True))

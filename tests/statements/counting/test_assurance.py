@@ -171,8 +171,10 @@ def test_the_bound_is_close_to_wilsons_where_rows_are_independent() -> None:
     always = np.ones((300, 2000), bool)
     found = bounds(always, rng.random((300, 2000)) < 0.9)
     low = stats.binomtest(1800, 2000, alternative="greater").proportion_ci(0.95, method="wilson").low
-    assert found.mean() == pytest.approx(low, abs=0.004)
-    assert low - 0.9 == pytest.approx(found.mean() - 0.9, rel=0.3)
+    # The median: of 20 such series one looks by chance as if its memory had no end, and its bound is wide.
+    middle = float(np.median(found))
+    assert middle == pytest.approx(low, abs=0.004)
+    assert low - 0.9 == pytest.approx(middle - 0.9, rel=0.3)
 
 
 @pytest.mark.parametrize(
@@ -204,6 +206,43 @@ def test_the_bound_keeps_its_promise_on_slow_series(memory: int, confidence: flo
     missed = (found > confidence).sum()
     assert missed <= 0.07 * given.sum()
     assert given.any()
+
+
+def fractional(rng: np.random.Generator, *, trials: int, frames: int, order: float) -> FloatArray:
+    """Fractional noise: resembles itself at every distance, as distance^(2 order − 1)."""
+    past = 4 * frames
+    lags = np.arange(1, past)
+    weights = np.cumprod(np.append(1.0, (lags - 1 + order) / lags))
+    size = 1 << (2 * past + frames).bit_length()
+    noise = np.fft.rfft(rng.normal(size=(trials, past + frames)), size)
+    made = np.fft.irfft(noise * np.fft.rfft(weights, size), size)[:, past : past + frames]
+    return np.asarray(made / np.sqrt((weights**2).sum()))
+
+
+@pytest.mark.parametrize("order", [0.2, 0.3, 0.4])
+def test_the_bound_is_wide_where_memory_has_no_end(order: float) -> None:
+    """Regression: spans were taken as independent from some distance on.
+
+    The bound was above the true confidence in 14, 19 and 27 % of these cases, and no less often with more rows.
+    """
+    rng = np.random.default_rng(7)
+    holds = fractional(rng, trials=300, frames=2000, order=order) < stats.norm.ppf(0.8)
+    found = bounds(np.ones(holds.shape, bool), holds)
+    assert np.isfinite(found).mean() > 0.9
+    assert (found > 0.8).sum() <= 0.12 * np.isfinite(found).sum()
+
+
+def test_memory_without_end_is_seen_where_it_is_and_rarely_elsewhere() -> None:
+    rng = np.random.default_rng(8)
+    size = {"trials": 200, "frames": 3200}
+
+    def seen(holds: BoolArray) -> float:
+        counts = count_spans(*world(np.ones(holds.shape, bool), holds), spans=64).counts
+        return float((counts.slow > 0).mean())
+
+    assert seen(rng.random((200, 3200)) < 0.8) <= 0.1
+    assert seen(markov(rng, share=0.8, memory=10, **size)) <= 0.15
+    assert seen(fractional(rng, order=0.4, **size) < stats.norm.ppf(0.8)) >= 0.7
 
 
 def test_what_varies_between_spans_is_less_sure() -> None:

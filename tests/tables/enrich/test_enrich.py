@@ -231,6 +231,22 @@ def test_edges_that_are_given_are_used_or_said_not_to_be() -> None:
     )
 
 
+def test_a_method_that_ranks_do_not_use_is_said_not_to_be_used() -> None:
+    """Regression: with ranks of each sensor every method silently gave the same bins."""
+    net = network()
+
+    def notes(scope: str) -> tuple[str, ...]:
+        return build(
+            window(net.sensors, "30min"), mode="lifted", graph=net.graph, binding=net.binding,
+            discretizer=Discretizer("kmeans", bins=4, scope=scope), patterns="(f:flow)-[in]->(p:Pipe)",
+        ).notes  # fmt: skip
+
+    assert notes("sensor") == (
+        "the method 'kmeans' is not used: readings are ranks of each sensor unless scope='kind'",
+    )
+    assert notes("kind") == ()
+
+
 def test_raw_features_agree_with_the_table() -> None:
     net = network()
     raw = features(window(net.sensors, "30min"), mode="grounded", graph=net.graph, binding=net.binding)

@@ -37,6 +37,7 @@ CANDIDATES = 10_000
 """Rules of which a search without confirmation may have kept the best."""
 OCCASIONS = 2
 """Separate occasions that an observation of the test covers, so that it says little about the next one."""
+_ASSURED = 1.35  # half of the square of the normal quantile of the assured confidence, 0.95
 _SATISFIED, _VIOLATED, _NOT_APPLICABLE, _MISSING = range(4)
 
 
@@ -92,8 +93,8 @@ def find_references(
     confirmed the rule, or, if no time did, allows for all rules that may have been searched; and on separate occasions
     instead of rows. Half of the probability of a false alarm is that any of the bounds is above the truth.
 
-    Occasions are those of the confirmation, otherwise they are counted on the mined table, and without a table each
-    block of time is one. A rule whose confidence cannot be assured is not tested.
+    Occasions are those of the confirmation, otherwise those that the assured confidence shows, or the mined table;
+    without any of them each block of time is one. A rule whose confidence cannot be assured is not tested.
 
     Args:
         rules: The rules, with the counts of the run.
@@ -116,6 +117,10 @@ def find_references(
             for name in ("confidence", "rows", "occasions")
         )
         candidates[own] = number
+    elif "assured_confidence" in rules.extras:
+        assured = np.nan_to_num(np.asarray(rules.extras["assured_confidence"], np.float64))
+        with np.errstate(divide="ignore"):
+            occasions[own] = np.minimum(_ASSURED / divergence(share[own], assured), rows[own])
     elif isinstance(table, TransactionTable) and len(rules):
         counted = count_spans(rules, table, spans=SPANS)
         occasions[own] = effective_rows(counted)[0]

@@ -5,7 +5,8 @@ chance and will not hold on later data. Treating rows as independent understates
 each other. Here the data say how many rows count as one observation. Time is cut into short spans and the rule is
 counted in each. The variance of its failures between spans, with the covariances of spans that follow each
 other, gives the effective number of independent rows. The bound is the Wilson bound for that number, with a quantile of
-Student's t.
+Student's t. Spans may also resemble each other at every distance (long memory, as of fractional noise); how the power
+of the failures grows towards slow changes shows it, and the larger of both variances counts. The bound is then wide.
 
 Fewer than three independent failures do not show how long failures last. Then the episodes of the antecedent are
 counted, as far as they are further apart than the memory of the consequent. Where this leaves fewer than two
@@ -177,6 +178,10 @@ def effective_rows(counted: Spans) -> tuple[Floats, Floats]:
     failures = rows * np.minimum(p, 1 - p)
     unclear = failures < _FEWEST_FAILURES
     rows = np.where(unclear, np.minimum(rows, independent_episodes(counted)), rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slow = np.where(of.slow > 0, shrunk * (1 - shrunk) * n * n / of.slow, np.inf)
+    # Memory without end makes a bound wide; whether there can be one is decided by what was seen.
+    rows = np.minimum(rows, np.maximum(slow, _FEWEST_ROWS))
     estimated = np.where(unclear, _RARE_FREEDOM, np.minimum(of.occupied / (1 + of.lags), failures))
     estimated[counted.frames == 1] = np.inf  # taken as independent: there is nothing to estimate
     return rows, np.maximum(np.minimum(estimated, rows - 1), 1.0)

@@ -358,7 +358,8 @@ def _find_memory(bank: Bank, consequents: Indices, settings: Mapping[str, Any]) 
 def _count_apart(n: npt.NDArray[np.int64], k: npt.NDArray[np.int64]) -> SpanCounts:
     """Return the counts of rows without an order in time: each is a span and an episode of its own."""
     occupied, groups, held, episodes = (n.copy() for _ in range(4))
-    return SpanCounts(n, k, occupied, groups, np.zeros_like(n), held, episodes, k * (n - k) / np.maximum(n, 1))
+    apart = k * (n - k) / np.maximum(n, 1)
+    return SpanCounts(n, k, occupied, groups, np.zeros_like(n), held, episodes, apart, np.zeros(len(n)))
 
 
 def data_coverage(rules: RuleSet, table: Table) -> float:

@@ -7,6 +7,12 @@ The variance of the failures takes into account that neighbouring spans resemble
 autocovariances between spans, up to the lag from which pairs of them are no longer positive. (Geyer's initial
 positive sequence, 1992.)
 
+Where spans resemble each other ever less but without end (fractional noise), no such lag exists, and the sum over few
+spans is far too small. The slow variance follows from how the power of the failures grows towards the slowest
+frequencies: as frequency^(−2d), with d between 0, no memory beyond a span, and ½. (Robinson's local Whittle estimate,
+1995.) It is computed only where d is evidently above 0; then half a standard error and a third are added to d, since a
+table shows only a part of such a memory.
+
 This module works on plain arrays only and must not compute measures.
 """
 
@@ -14,6 +20,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import gamma
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +47,11 @@ from thence.tables.bitmaps.intersections import ABSENT, advance, clear, equal
 
 _RULES_AT_ONCE = 256  # a thread keeps two counts per rule and span
 _TALLIES = 7
+_FREQUENCIES = 24  # the slowest, from which a memory without end is seen
+_FEWEST_SPANS = 48
+_ORDERS = np.arange(50) / 100  # the values of d that are tried
+_DOUBT = 5  # of their steps: half the standard error, 1 / (4 √24)
+_EVIDENT = 2.71  # twice the logarithm of the likelihood ratio against d = 0, exceeded by chance in one of 20 cases
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,7 @@ class SpanCounts:
         held: Number of rows in which the antecedent holds, whether or not the consequent is known.
         episodes: Number of runs of successive frames of an embedding in which the antecedent holds.
         variance: Variance of Σ (k − c n), where c = Σk / Σn, estimated from the spans.
+        slow: The same where the memory seems to be without end, 0 elsewhere.
     """
 
     n: Ints
@@ -66,6 +80,7 @@ class SpanCounts:
     held: Ints
     episodes: Ints
     variance: Floats
+    slow: Floats
 
 
 @helper
@@ -214,6 +229,83 @@ def _vary(counts: Ints, gaps: Ints, tallies: Ints, variances: Floats) -> None:
         variances[rule] = max(variance, 0.0)
 
 
+class _Waves(NamedTuple):
+    """What the slow variance of a number of spans is computed with.
+
+    Args:
+        cosines: Frequencies × spans.
+        sines: Frequencies × spans.
+        powers: λ^(2d) of each frequency: orders × frequencies.
+        slopes: The mean of the logarithms of these, per order.
+        scales: The variance of the sum over all spans if the power is λ^(−2d), per order.
+    """
+
+    cosines: Floats
+    sines: Floats
+    powers: Floats
+    slopes: Floats
+    scales: Floats
+
+
+def _make_waves(n_spans: int) -> _Waves:
+    number = _FREQUENCIES if n_spans >= _FEWEST_SPANS else 0
+    angles = 2 * np.pi * np.arange(1, number + 1) / n_spans
+    phases = np.outer(angles, np.arange(n_spans))
+    powers = angles[None, :] ** (2 * _ORDERS[:, None])
+    slopes = np.log(powers).mean(axis=1) if number else np.zeros(len(_ORDERS))
+    own = _ORDERS[1:]
+    # The integral of |u|^(−2d) (sin(u / 2) / (u / 2))² over all u.
+    gammas = np.array([gamma(1 - 2 * d) for d in own])
+    scales = np.append(2 * np.pi, 2 * gammas * np.sin(np.pi * own) / (own * (1 + 2 * own))) * n_spans ** (
+        1 + 2 * _ORDERS
+    )
+    return _Waves(
+        *(as_kernel_array(one, np.float64) for one in (np.cos(phases), np.sin(phases), powers, slopes, scales))
+    )
+
+
+@helper
+def _slow_variance(residuals: Floats, waves: _Waves, power: Floats) -> Integer:
+    """Return the variance of the sum of residuals from the power at their slowest frequencies."""
+    spans = residuals.size
+    for at in range(power.size):
+        real, imaginary = 0.0, 0.0
+        for span in range(spans):
+            real += waves.cosines[at, span] * residuals[span]
+            imaginary += waves.sines[at, span] * residuals[span]
+        power[at] = (real * real + imaginary * imaginary) / (2 * np.pi * spans)
+    best, order, none = np.inf, 0, 0.0
+    for d in range(waves.slopes.size):
+        mean = 0.0
+        for at in range(power.size):
+            mean += waves.powers[d, at] * power[at]
+        fit = np.log(max(mean / power.size, 1e-300)) - waves.slopes[d]
+        if d == 0:
+            none = fit
+        if fit < best:
+            best, order = fit, d
+    if 2 * power.size * (none - best) < _EVIDENT:
+        return 0.0
+    order = min(order + order // 3 + _DOUBT, waves.slopes.size - 1)
+    mean = 0.0
+    for at in range(power.size):
+        mean += waves.powers[order, at] * power[at]
+    return mean / power.size * waves.scales[order]
+
+
+@kernel
+def _slow(counts: Ints, waves: _Waves, out: Floats) -> None:
+    """Estimate the variance of the failures of each rule whose memory may be without end."""
+    residuals, power = np.empty(counts.shape[2]), np.empty(waves.cosines.shape[0])
+    for rule in range(counts.shape[0]):
+        n, k = counts[rule, 0].sum(), counts[rule, 1].sum()
+        if k == 0 or k == n:
+            continue
+        for span in range(counts.shape[2]):
+            residuals[span] = counts[rule, 1, span] - k / n * counts[rule, 0, span]
+        out[rule] = _slow_variance(residuals, waves, power)
+
+
 def count_in_spans(
     bank: Bank,
     *,
@@ -250,7 +342,7 @@ def count_in_spans(
         ([3], [2], [2], [1])
     """
     tallies = np.zeros((len(consequents), _TALLIES), np.int64)
-    variances = np.zeros(len(consequents))
+    variances, slow = np.zeros(len(consequents)), np.zeros(len(consequents))
     if len(consequents) and bank.n_rows:
         order, left, right = sort_rules(bank, antecedents, consequents)
         apart = as_kernel_array(np.ones(len(right)) if gaps is None else gaps[order], np.int64)
@@ -261,6 +353,7 @@ def count_in_spans(
             full=as_kernel_array(_pad_full(bounds.tolist()), np.uint64),
         )
         lengths = as_kernel_array(np.diff(bounds), np.int64)
+        waves = _make_waves(len(lengths))
         workers = threads or default_threads()
         size = min(_RULES_AT_ONCE, -(-len(right) // workers))
 
@@ -272,10 +365,14 @@ def count_in_spans(
             _count_some(part, lengths, counts, counted)
             _vary(counts, apart[some], counted, spread)
             tallies[order[some]], variances[order[some]] = counted, spread
+            if len(waves.cosines):
+                endless = np.zeros(len(counts))
+                _slow(counts, waves, endless)
+                slow[order[some]] = endless
 
         run_threads(work, range(0, len(right), size), threads=workers)
     held, episodes, n, k, occupied, groups, lags = tallies.T
-    return SpanCounts(n, k, occupied, groups, lags, held, episodes, variances)
+    return SpanCounts(n, k, occupied, groups, lags, held, episodes, variances, slow)
 
 
 def _pad(bank: Bank, bounds: list[int]) -> Words:

@@ -104,6 +104,10 @@ def lifted_table(
         notes.append(
             f"bin_edges of {', '.join(unused)} are not used: readings are ranks of each sensor unless scope='kind'"
         )
+    if discretizer.scope == "sensor" and discretizer.method != Discretizer.method:
+        notes.append(
+            f"the method '{discretizer.method}' is not used: readings are ranks of each sensor unless scope='kind'"
+        )
     encoder = SeriesEncoder(_with_edges_of_roles(discretizer, kind_of, carriers.units), fit_frames, readings.workspace)
     codes = _codes(readings, encoder, carriers.units, chosen)
     blocks = []

@@ -723,7 +723,7 @@ def p_values(
         >>> table = TransactionTable.from_frame(frame, time="time")
         >>> tested = p_values(recount(np.array([[0]]), np.array([3]), table), table)
         >>> tested.measure("p_adjusted").tolist()
-        [0.005]
+        [0.015]
     """
     if family not in ("search", "rules"):
         raise ConfigError(f"family must be 'search' or 'rules', got {family!r}")
