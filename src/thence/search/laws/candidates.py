@@ -59,8 +59,8 @@ def vocabulary(places: Places) -> Vocabulary:
     readings = [Term("reading", kind, unit=units[kind]) for kind in kinds]
     totals = []
     seen = set()
-    for role in pattern.roles:
-        # An edge that is stored both ways gives two roles of the same nodes; they are one.
+    for role in sorted(pattern.roles, key=lambda role: (len(role.name), role.name)):
+        # An edge that is stored both ways gives two roles of the same nodes; the one with the shorter name is used.
         members = (role.kind, *places.members_key(role.name)) if len(role.steps) == 1 else None
         if members is None or members in seen or role.kind not in units:
             continue
