@@ -45,6 +45,8 @@ from thence.tables.bitmaps.bits import Bools, Floats, Ints, Words, pack_mask, po
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
 
+FEWEST_ROWS = 20
+"""Rows in which a rule applies, over all the time, for it to be reported."""
 FEWEST_JUDGED = 3
 """Separate episodes in a month, or week, for a rule to be judged in it."""
 MOST_ROWS = 1 << 22
@@ -269,7 +271,8 @@ def recounted(
     }
     facts = {**{key: value for key, value in rules.facts.items() if key != "data_coverage"}, **counted.facts}
     whole = replace(rules, counts=counted.counts, extras=extras, facts=facts, coverage_of=counted.coverage_of)
-    return whole.take(np.flatnonzero(is_within(whole.counts, "confidence", min_confidence, least=True)))
+    kept = is_within(whole.counts, "confidence", min_confidence, least=True)
+    return whole.take(np.flatnonzero(kept & (whole.counts.n_antecedent >= FEWEST_ROWS)))
 
 
 def describe_unconfirmed(
