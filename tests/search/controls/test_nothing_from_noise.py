@@ -14,9 +14,11 @@ from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.records import Edge, Node
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
+from thence.search.controls import search
 from thence.search.controls.search import search_controls
 from thence.statements.controls.control import Control
 from thence.statements.controls.counting import count_controls, explain_switches
+from thence.statements.controls.switches import find_switches
 
 
 def system_of(nodes: dict[str, str], edges: list[tuple[str, str]]) -> System:
@@ -124,29 +126,54 @@ def test_status_and_command_are_one_actuator_and_a_pipe_is_none() -> None:
     assert {one.actuator for one in by_flow} == {"flow"}
 
 
-def test_start_and_stop_make_sense_together() -> None:
-    """A pump started below 4.53 and stopped above 4.50: it rests there, and passed both all the time."""
-    rng = np.random.default_rng(4)
+def resting(seed: int, draw: float) -> WindowedReadings:
+    """A tank that rests full for one to three hours, is drawn on, and filled from 3.0 to 4.5."""
+    rng = np.random.default_rng(seed)
     level, pump, rest, levels, states = 4.0, "off", 0, [], []
-    for _ in range(8000):
-        levels.append(level + 0.01 * rng.normal())
+    for _ in range(6000):
+        levels.append(level + 0.02 * rng.normal())
         states.append(pump)
         if pump == "on":
-            level += 0.05
+            level = min(level + 0.5, 4.5)
             if level >= 4.5:
-                pump, rest = "off", int(rng.integers(4, 14))
+                pump, rest = "off", int(rng.integers(4, 13))
         elif rest:
             rest -= 1
         else:
-            level -= 0.06 * rng.uniform(0.5, 1.5)
+            level = max(level - draw * rng.uniform(0.5, 1.5), 2.9)
             pump = "on" if level <= 3.0 else "off"
-    found = search_controls(windows({"level": levels}, {"pump": states}, minutes=15, kinds={"level": "level"}))
+    return windows({"level": levels}, {"pump": states}, minutes=15, kinds={"level": "level"})
+
+
+@pytest.mark.parametrize("draw", [0.1, 0.4, 1.6, 3.2])
+@pytest.mark.parametrize("seed", range(3))
+def test_start_and_stop_make_sense_together(seed: int, draw: float) -> None:
+    """A pump started below 4.53 and stopped above 4.50: the level rests there, and passed both all the time."""
+    found = search_controls(resting(seed, draw))
     thresholds = {one.to_state: one.threshold for one in found}
-    assert thresholds["off"] == pytest.approx(4.5, abs=0.05)
-    assert thresholds["on"] == pytest.approx(3.0, abs=0.05)
-    (sentence,) = found.sentences
-    assert "switches on when level falls below" in sentence
-    assert "and switches off when it rises above" in sentence
+    assert thresholds.get("on", 3.0) == pytest.approx(3.0, abs=0.2)
+    assert thresholds.get("off", 4.5) > thresholds.get("on", 3.0)
+    if draw < 1:
+        (sentence,) = found.sentences
+        assert "switches on when level falls below" in sentence
+        assert "and switches off when it rises above" in sentence
+
+
+def test_of_two_controls_that_contradict_each_other_one_is_left_out() -> None:
+    """Start below 4.53 and stop above 4.50 cannot both be: the one with the wider band was reported as well."""
+    level, pump = tank()
+    readings = windows({"level": level}, {"pump": pump}, kinds={"level": "level"})
+    (switch, other) = find_switches(readings, least=6)[0]
+    stops, starts = sorted(search_controls(readings), key=lambda one: one.direction)
+    assert (stops.direction, starts.direction) == ("above", "below")
+    wrong = replace(starts, threshold=4.53, low=4.52, high=4.54)
+    hits = np.zeros(0, bool)
+    kept = search._drop_contradictions(
+        [search._Found(stops, switch, hits, band=0.1), search._Found(wrong, other, hits, band=0.5)]
+    )
+    assert [one.control for one in kept] == [stops]
+    both = [search._Found(stops, switch, hits, band=0.1), search._Found(starts, other, hits, band=0.5)]
+    assert search._drop_contradictions(both) == both
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -199,5 +226,5 @@ def test_longer_windows_are_tried_and_named() -> None:
 def test_a_thousand_switches_are_no_error() -> None:
     """The chance of more than about 1,000 switches was an integer too large for a number."""
     rng = np.random.default_rng(0)
-    states = telegraph(rng, 12_000, (3.0, 3.0))
-    assert len(search_controls(windows({"x": walk_of(rng, 12_000, 0.9)}, {"s": states}, minutes=15))) == 0
+    states = telegraph(rng, 24_000, (3.0, 3.0))
+    assert len(search_controls(windows({"x": walk_of(rng, 24_000, 0.9)}, {"s": states}, minutes=15))) == 0
