@@ -226,5 +226,9 @@ def test_longer_windows_are_tried_and_named() -> None:
 def test_a_thousand_switches_are_no_error() -> None:
     """The chance of more than about 1,000 switches was an integer too large for a number."""
     rng = np.random.default_rng(0)
-    states = telegraph(rng, 24_000, (3.0, 3.0))
-    assert len(search_controls(windows({"x": walk_of(rng, 24_000, 0.9)}, {"s": states}, minutes=15))) == 0
+    x = walk_of(rng, 24_000, 0.9)
+    on, states = False, []
+    for value in x:
+        on = not on if rng.random() < (0.5 if value > 0 else 0.15) else on
+        states.append("on" if on else "off")
+    assert len(search_controls(windows({"x": x}, {"s": states}, minutes=15))) == 0
