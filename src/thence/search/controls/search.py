@@ -58,7 +58,7 @@ _FINE, _NARROW = 0.05, 2.0  # bands up to this, or this number of times as wide 
 _JUMP, _OWN_JUMP = 4.0, 2.0  # a reading that moves so many times as far as usual around switches is an effect
 _COARSER = (3, 9)  # windows that become one where the readings in the windows themselves explain nothing
 _LONGEST = timedelta(hours=1)  # longest of such windows
-_COARSE = 2_000  # readings of a larger system that are looked at in longer windows: those nearest to the actuators
+_COARSE = 500  # readings of a larger system that are looked at in longer windows: those nearest to the actuators
 _ACTUATORS = 0.5  # share of the sensors of one kind at one kind of place that start and stop, if they are actuators
 _TIE = 0.1  # readings whose shares of explained switches and followed crossings differ by less are equally good
 _GAIN = 0.1  # by which a premise must raise the share of the crossings that are followed

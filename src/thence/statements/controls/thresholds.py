@@ -29,6 +29,7 @@ WITHIN = 2
 
 _DOUBT = 0.1  # share of the switches that may disagree with an end of the interval
 _RESTING = 1e-6  # distance from the end of its range at which a reading rests there, as a share of the range
+_RETURN = (0.25, 1.5)  # how far a reading comes back that is no effect, as a share of how far it moved
 _OFTEN = 0.9  # quantile of the movements of a reading while the actuator rests
 
 FloatArray = npt.NDArray[np.float64]
@@ -392,8 +393,9 @@ def relative_band(row: FloatArray, moments: Frames, answered: BoolArray, *, thre
 def moves_with(row: FloatArray, moments: Frames, switched: BoolArray, *, above: bool, jump: float) -> bool:
     """Whether a reading moves as the actuator does, around its switches, and is so its effect or has the same cause.
 
-    It moves past the threshold within the few windows around the switches, and by much more than before them and than
-    it usually does while the actuator rests.
+    It moves past the threshold within the few windows around the switches, by much more than before them and than it
+    usually does while the actuator rests, and then it stays there or goes elsewhere. A reading that comes back, such as
+    the level of a tank that is drawn on and filled again, may be the cause.
 
     Args:
         row: The reading, one value per window.
@@ -415,19 +417,26 @@ def moves_with(row: FloatArray, moments: Frames, switched: BoolArray, *, above: 
     def advance(at: Frames) -> FloatArray:
         """How far the reading gets towards the threshold within the windows around each window."""
         windows = np.clip(at[:, None] + np.arange(-2 * WITHIN, WITHIN + 1), 0, last)
-        found = np.fmax.reduce(x[windows], axis=1) - x[windows[:, 0]]
-        return np.asarray(found[~np.isnan(found)])
+        return np.asarray(np.fmax.reduce(x[windows], axis=1) - x[windows[:, 0]])
 
     near = np.zeros(x.size, bool)
     for shift in range(-2 * WITHIN, 2 * WITHIN + 1):
         near[np.clip(times + shift, 0, last)] = True
     quiet = moments[~near[moments]]
-    around, usual = advance(times), advance(quiet if quiet.size else np.arange(x.size))
-    if not around.size:
+    usual = advance(quiet if quiet.size else np.arange(x.size))
+    before = [_median(advance(times - 3 * WITHIN * back)) for back in (1, 2)]
+    moved = _median(advance(times))
+    expected = max(0.0, *before, float(np.nanquantile(usual, _OFTEN)) if not np.isnan(usual).all() else 0.0)
+    if moved <= jump * expected:
         return False
-    expected = float(np.quantile(usual, _OFTEN)) if usual.size else 0.0
-    for windows_before in (1, 2):
-        before = advance(times - 3 * WITHIN * windows_before)
-        if before.size:
-            expected = max(expected, float(np.median(before)))
-    return float(np.median(around)) > jump * expected
+    # Where the reading is until the actuator is back in the state before.
+    ends = np.append(moments, x.size)[1 + np.flatnonzero(switched)]
+    after = [_median(x[start + 1 : end]) for start, end in zip(times.tolist(), ends.tolist(), strict=True)]
+    back = _median(x[np.maximum(times - 2 * WITHIN, 0)] + advance(times) - np.array(after))
+    return not _RETURN[0] * moved <= back <= _RETURN[1] * moved
+
+
+def _median(values: FloatArray) -> float:
+    """The median of what is known; 0 if nothing is."""
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if known.size else 0.0
