@@ -137,7 +137,7 @@ def test_the_recipes_for_parts_work(folder: Path) -> None:
 
 @pytest.mark.usefixtures("my_parts")
 def test_a_measure_of_a_recipe_is_in_tables_and_orders_rules() -> None:
-    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", laws=False)
+    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, confirm=False, progress="off", laws=False)
     values = run.rules.measure("confidence") - run.rules.measure("consequent_support")
     assert run.rules.to_polars()["added_value"].to_list() == values.tolist()
     assert f", added value {format_measure(float(values[0]))}" in str(run.rules)

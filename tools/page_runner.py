@@ -92,12 +92,12 @@ def check_output(done: Done, stored: dict[str, str]) -> None:
     )
 
 
-def net3_files(folder: Path, *, readings: str, network: str, every: int = 1) -> None:
-    """Three days of Net3, one of ``every`` so many sensors, under the names that a page gives to the reader's files."""
+def net3_files(folder: Path, *, readings: str, network: str, days: int = 3, every: int = 1) -> None:
+    """Some days of Net3, one of ``every`` so many sensors, under the names that a page gives to the reader's files."""
     import polars as pl
     import wntr
 
-    data = th.datasets.load("net3", days=3)
+    data = th.datasets.load("net3", days=days)
     sensors = data.sensors.ids[::every]
     data.sensors.select(sensors).to_polars().write_parquet(folder / readings)
     shutil.copy(Path(wntr.__file__).parent / "library" / "networks" / "Net3.inp", folder / network)
@@ -110,7 +110,7 @@ def files_of_readme(folder: Path) -> None:
 
 
 def files_of_command_line(folder: Path) -> None:
-    net3_files(folder, readings="data.parquet", network="net.inp", every=20)
+    net3_files(folder, readings="data.parquet", network="net.inp", days=14, every=20)
     job = '[input]\nsensors = "data.parquet"\ngraph = "net.inp"\nbinding = "binding.csv"\n[output]\npath = "runs/job"\n'
     (folder / "job.toml").write_text(job, encoding="utf-8")
 

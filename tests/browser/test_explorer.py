@@ -436,7 +436,7 @@ def test_names_of_a_plain_table_are_text(open_page: OpenPage) -> None:
 
 
 def test_a_server_that_is_gone_is_named(open_page: OpenPage) -> None:
-    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, confirm=False, progress="off")
     with th.explore(run, browser=False) as explorer:
         page = open_page(explorer.address, allowed=(explorer.address,), ignore_errors=("ERR_", "Failed to load"))
         number_of(page)

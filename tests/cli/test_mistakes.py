@@ -205,7 +205,7 @@ def test_a_hint_for_python_names_the_option(tmp_path: Path) -> None:
 def test_rules_are_readable_on_a_narrow_screen(capsys: pytest.CaptureFixture[str]) -> None:
     # The column of the rule was 7 characters wide, since that of every number keeps its width.
     job = {"input": {"dataset": "toy"}, "windows": {"every": "1h"}, "discretize": {"bins": 3}}
-    rules = th.mine(config=Config.from_mapping(job), enrich="lifted", progress="off").rules.top(2)
+    rules = th.mine(config=Config.from_mapping(job), enrich="lifted", confirm=False, progress="off").rules.top(2)
     for width in (40, 80, 200):
         screen = console()
         screen.width = width

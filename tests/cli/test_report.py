@@ -93,7 +93,7 @@ def test_the_page_is_opened_on_request(run: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_run_without_its_data_says_what_is_missing(tmp_path: Path) -> None:
     succeed("datasets", "make", "toy", "--out", tmp_path / "toy", "--quiet")
     sensors = next(path for path in (tmp_path / "toy").iterdir() if "sensors" in path.name or "readings" in path.name)
-    succeed("mine", "--sensors", sensors, "--out", tmp_path / "run", "--quiet")
+    succeed("mine", "--sensors", sensors, "--no-confirm", "--out", tmp_path / "run", "--quiet")
     shutil.move(sensors, tmp_path / "elsewhere")
     out = succeed("report", tmp_path / "run")
     data = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))

@@ -143,7 +143,7 @@ def test_every_export_leaves_out_what_was_rejected(suffix: str, toy: Run, tmp_pa
 
 def test_apply_and_detect_take_the_reviews_of_the_run(toy: Run, tmp_path: Path) -> None:
     path = tmp_path / "run"
-    succeed("mine", "--dataset", "toy", "--windows", "1h", "--bins", "3", "--out", path, "--quiet")
+    succeed("mine", "--dataset", "toy", "--windows", "1h", "--bins", "3", "--no-confirm", "--out", path, "--quiet")
     succeed("review", path, "--reject", "1", "--quiet")
     told = json.loads(succeed("apply", path, "--dataset", "toy", "--json"))
     assert told["by_rule"][0]["verdict"] == "left out"
@@ -157,7 +157,7 @@ def test_apply_and_detect_take_the_reviews_of_the_run(toy: Run, tmp_path: Path) 
 
 
 def test_replacing_a_run_keeps_its_reviews(tmp_path: Path) -> None:
-    job = ["mine", "--dataset", "toy", "--windows", "1h", "--bins", "3", "--out", str(tmp_path / "run")]
+    job = ["mine", "--dataset", "toy", "--windows", "1h", "--bins", "3", "--no-confirm", "--out", str(tmp_path / "run")]
     succeed(*job, "--quiet")
     succeed("review", tmp_path / "run", "--reject", "1", "--quiet")
     before = verdicts(tmp_path / "run")

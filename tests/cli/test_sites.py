@@ -27,7 +27,7 @@ def test_mine_and_check_several_systems(folders: Path, tmp_path: Path) -> None:
     found = json.loads(succeed("check", *both(folders), "--json"))
     assert set(found["systems"]) == {"north", "south"} and found["table"]["sites"] == ["north", "south"]
     assert "windows in south" in succeed("check", *both(folders))
-    succeed("mine", *both(folders), "--bins", "3", "--out", tmp_path / "run", "--quiet")
+    succeed("mine", *both(folders), "--bins", "3", "--no-confirm", "--out", tmp_path / "run", "--quiet")
     assert "[[system]]" in (tmp_path / "run" / "config.toml").read_text()
     # The run can be repeated from its own configuration.
     again = json.loads(succeed("mine", tmp_path / "run" / "config.toml", "--out", tmp_path / "again", "--json"))

@@ -64,7 +64,7 @@ def test_a_run_does_not_fit_on_a_full_disk(small_disk: Path) -> None:
 
 
 def test_an_export_does_not_fit_and_the_earlier_one_stays(small_disk: Path, tmp_path: Path) -> None:
-    th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=tmp_path / "run", progress="off")
+    th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=tmp_path / "run", confirm=False, progress="off")
     (small_disk / "rules.csv").write_text("old")
     fill(small_disk)
     status, message = end(command("export", tmp_path / "run", "--to", small_disk / "rules.csv"))

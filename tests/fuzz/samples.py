@@ -193,7 +193,9 @@ def system() -> th.System:
 def run_folder() -> Files:
     """Return the files of a small run."""
     with TemporaryDirectory() as folder:
-        th.mine(system(), windows="1h", bins=3, enrich="grounded", out=Path(folder) / "run", progress="off")
+        th.mine(
+            system(), windows="1h", bins=3, enrich="grounded", out=Path(folder) / "run", confirm=False, progress="off"
+        )
         return {
             path.name: path.read_bytes()
             for path in sorted((Path(folder) / "run").iterdir())

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from thence.cli.app import app
 
-TOY = ["--dataset", "toy", "--windows", "1h", "--bins", "3"]
+TOY = ["--dataset", "toy", "--windows", "1h", "--bins", "3", "--no-confirm"]
 
 
 def thence(*arguments: str | Path) -> Result:

@@ -21,7 +21,9 @@ from thence.runs.run import add_note, load_run
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> th.Run:
     folder = tmp_path_factory.mktemp("runs")
-    return th.mine(th.datasets.load("toy"), windows="1h", bins=3, seed=5, progress="off", out=folder / "made")
+    return th.mine(
+        th.datasets.load("toy"), windows="1h", bins=3, seed=5, confirm=False, progress="off", out=folder / "made"
+    )
 
 
 @pytest.fixture

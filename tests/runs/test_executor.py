@@ -39,7 +39,7 @@ def test_options_override_the_file(tmp_path: Path) -> None:
 def test_a_run_elsewhere_is_the_same_byte_for_byte(tmp_path: Path) -> None:
     executor = Elsewhere()
     for name, options in (("here", {}), ("there", {"executor": executor})):
-        th.mine(th.datasets.load("toy"), out=tmp_path / name, report=False, progress="off", **options)
+        th.mine(th.datasets.load("toy"), out=tmp_path / name, report=False, confirm=False, progress="off", **options)
     assert executor.tasks > 0
     assert (tmp_path / "there" / "rules.json").read_bytes() == (tmp_path / "here" / "rules.json").read_bytes()
 

@@ -58,7 +58,7 @@ def test_a_frame_with_times_stays_sensor_data_unless_a_target_is_given() -> None
     assert not is_plain_table(timed)
     assert not is_plain_table(timed.to_pandas().set_index("time"))
     assert not is_plain_table("table.csv")
-    run = th.mine(timed, target="Class", progress="off")
+    run = th.mine(timed, target="Class", confirm=False, progress="off")
     assert run.rules.predict(timed).tolist() == FRAME["Class"].to_list()
     assert any("'time' (times)" in note for note in run.summary["notes"])
 
@@ -66,7 +66,7 @@ def test_a_frame_with_times_stays_sensor_data_unless_a_target_is_given() -> None
 @pytest.mark.parametrize("classes", [[0, 1], [1.0, 2.0], [True, False], ["a", "b"]])
 def test_classes_of_every_type_are_states(classes: list[Any]) -> None:
     frame = pd.DataFrame({"x": [0.5, 1.5] * 4, "y": classes * 4})
-    run = th.mine(frame, target="y", min_support=0.1, bins=2, progress="off")
+    run = th.mine(frame, target="y", min_support=0.1, bins=2, confirm=False, progress="off")
     assert (run.rules.predict(frame) == frame["y"].to_numpy()).all()
 
 

@@ -13,7 +13,14 @@ from thence._base.atomic import claim
 from thence.errors import RunError
 from thence.runs import pipeline
 
-SETTINGS: dict[str, Any] = {"windows": "1h", "bins": 3, "enrich": "none", "report": False, "progress": "off"}
+SETTINGS: dict[str, Any] = {
+    "windows": "1h",
+    "bins": 3,
+    "enrich": "none",
+    "report": False,
+    "confirm": False,
+    "progress": "off",
+}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +85,7 @@ def test_ctrl_c_in_a_second_search_keeps_the_first(toy: Any, monkeypatch: pytest
     monkeypatch.setattr(pipeline, "_search", search)
     monkeypatch.setattr(pipeline, "FEW_RULES", 10_000)
     monkeypatch.setattr(pipeline, "HARDLY_ANY", 10_000)
-    run = th.mine(toy, windows="1h", progress="off")
+    run = th.mine(toy, windows="1h", confirm=False, progress="off")
     assert run.interrupted
     assert list(run.rules) == list(searched[0].rules)
     assert any("a further search was not finished" in note for note in run.summary["notes"])

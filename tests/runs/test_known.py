@@ -134,7 +134,7 @@ def test_what_the_data_lack_is_left_out_and_said(toy: th.System) -> None:
 
 
 def test_a_run_tells_known_rules_once_and_keeps_them(toy: th.System, tmp_path: Path) -> None:
-    settings_ = {"windows": "1h", "bins": 3, "enrich": "none", "progress": "off"}
+    settings_ = {"windows": "1h", "confirm": False, "bins": 3, "enrich": "none", "progress": "off"}
     before = th.mine(toy, **settings_)  # type: ignore[arg-type]
     first = before.rules.rule(0)
     run = th.mine(toy, known=[first], out=tmp_path / "run", **settings_)  # type: ignore[arg-type]
@@ -162,7 +162,7 @@ def test_known_rules_come_from_files_runs_and_rules(toy: th.System, tmp_path: Pa
     (rule,) = read_known(file)
     assert (rule.name, rule.antecedent) == ("manual, 4.2", ("a < 3", "b = on"))
     assert read_known([str(file), "a < 3 and b = on => c = 1"])[1] == replace(rule, name="")
-    run = th.mine(toy, windows="1h", bins=3, out=tmp_path / "run", progress="off")
+    run = th.mine(toy, windows="1h", bins=3, out=tmp_path / "run", confirm=False, progress="off")
     texts = [str(one) for one in run.rules]
     assert [str(one) for one in read_known(tmp_path / "run")] == texts
     assert [str(one) for one in read_known(tmp_path / "run" / "rules.json")] == texts
@@ -190,7 +190,7 @@ def test_the_command_line_takes_known_rules(tmp_path: Path) -> None:
 
 def test_the_ontology_brings_rules_of_its_own(toy: th.System, tmp_path: Path) -> None:
     assert toy.ontology is not None
-    settings_ = {"windows": "1h", "enrich": "lifted", "miner": "exact", "progress": "off"}
+    settings_ = {"windows": "1h", "confirm": False, "enrich": "lifted", "miner": "exact", "progress": "off"}
     before = th.mine(toy, **settings_)  # type: ignore[arg-type]
     first = before.rules.rule(0)
     schema = tmp_path / "rules.json"

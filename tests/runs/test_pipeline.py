@@ -65,7 +65,16 @@ def test_files_objects_and_a_data_set_give_the_same_rules(toy: Any, files: Path)
 
 def test_two_runs_are_the_same_byte_for_byte(toy: Any, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        th.mine(toy.sensors, toy.graph, toy.binding, windows="1h", bins=3, enrich="lifted", out=tmp_path / name)
+        th.mine(
+            toy.sensors,
+            toy.graph,
+            toy.binding,
+            windows="1h",
+            bins=3,
+            confirm=False,
+            enrich="lifted",
+            out=tmp_path / name,
+        )
     for file in ("rules.json", "rules.parquet", "config.toml", "discretizer.json"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
 
@@ -94,7 +103,15 @@ def test_a_run_can_be_repeated_from_its_own_configuration(files: Path, tmp_path:
 @pytest.mark.parametrize("enrich", ["none", "grounded", "existential", "lifted"])
 def test_every_enrichment_runs_end_to_end(enrich: str, toy: Any) -> None:
     run = th.mine(
-        toy.sensors, toy.graph, toy.binding, ontology=toy.ontology, windows="2h", bins=3, enrich=enrich, min_support=0.1
+        toy.sensors,
+        toy.graph,
+        toy.binding,
+        ontology=toy.ontology,
+        windows="2h",
+        bins=3,
+        enrich=enrich,
+        min_support=0.1,
+        confirm=False,
     )
     assert len(run.rules) > 0
     assert run.summary["enrichment"] == enrich
@@ -125,9 +142,9 @@ def test_keywords_overrule_the_configuration(toy: Any) -> None:
 def test_miners_come_by_name_class_and_instance(toy: Any) -> None:
     made = th.Exact(min_confidence=0.9)
     runs = [
-        th.mine(toy.sensors, windows="1h", bins=3, miner="exact", min_confidence=0.9, progress="off"),
-        th.mine(toy.sensors, windows="1h", bins=3, miner=th.Exact, min_confidence=0.9, progress="off"),
-        th.mine(toy.sensors, windows="1h", bins=3, miner=made, progress="off"),
+        th.mine(toy.sensors, windows="1h", bins=3, miner="exact", min_confidence=0.9, confirm=False, progress="off"),
+        th.mine(toy.sensors, windows="1h", bins=3, miner=th.Exact, min_confidence=0.9, confirm=False, progress="off"),
+        th.mine(toy.sensors, windows="1h", bins=3, miner=made, confirm=False, progress="off"),
     ]
     assert texts(runs[0].rules) == texts(runs[1].rules) == texts(runs[2].rules)
     assert runs[0].config == runs[1].config == runs[2].config
@@ -208,7 +225,7 @@ def test_an_interrupted_miner_leaves_a_run_that_says_so(toy: Any, tmp_path: Path
         if stage.startswith("mining"):
             raise KeyboardInterrupt
 
-    run = th.mine(toy.sensors, windows="30min", bins=5, out=tmp_path / "a", progress=stop)
+    run = th.mine(toy.sensors, windows="30min", bins=5, confirm=False, out=tmp_path / "a", progress=stop)
     assert (run.complete, run.interrupted) == (False, True)
     back = th.load_run(tmp_path / "a")
     assert (back.complete, back.interrupted) == (False, True)
@@ -249,7 +266,7 @@ def test_refinement_is_that_of_the_function(toy: Any, tmp_path: Path) -> None:
 
 
 def test_significance_is_seeded(toy: Any) -> None:
-    chosen = {"significance": 0.2, "null": {"draws": 49}}
+    chosen = {"significance": 0.2, "confirm": False, "null": {"draws": 49}}
     first, second = (
         th.mine(toy.sensors, windows="1h", bins=3, max_antecedents=1, refine=chosen, seed=3, progress="off")
         for _ in range(2)
@@ -326,7 +343,7 @@ def test_bins_are_fitted_on_the_first_part_only(toy: Any) -> None:
 
 def test_select_and_period_limit_what_is_read() -> None:
     given = InputConfig(dataset="toy", select=("flow_AB", "pressure_A"), start="2024-01-01T12:00", end="2024-01-02")
-    run = th.mine(config=Config(input=given), windows="1h", bins=2, enrich="none", progress="off")
+    run = th.mine(config=Config(input=given), windows="1h", bins=2, enrich="none", confirm=False, progress="off")
     assert (run.summary["n_features"], run.summary["n_transactions"]) == (2, 12)
 
 
@@ -402,5 +419,5 @@ def test_a_misspelt_bound_is_refused_whatever_the_miner() -> None:
     with pytest.raises(ConfigError, match="confidance"):
         th.mine(
             data.sensors, data.graph, data.binding, windows="1h", bins=3, enrich="none", miner=_Ours(),
-            refine={"min": {"confidance": 0.9}}, progress="off",
+            refine={"min": {"confidance": 0.9}, "confirm": False}, progress="off",
         )  # fmt: skip

@@ -125,7 +125,9 @@ def test_sites_keep_their_names(tmp_path: Path) -> None:
 
 
 def test_rules_about_named_sensors_have_no_places(tmp_path: Path) -> None:
-    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="none", progress="off", out=tmp_path / "a")
+    run = th.mine(
+        th.datasets.load("toy"), windows="1h", bins=3, enrich="none", confirm=False, progress="off", out=tmp_path / "a"
+    )
     assert not (tmp_path / "a" / PLACES).exists()
     back = load_run(tmp_path / "a")
     assert back.places().height == run.places().height == 0

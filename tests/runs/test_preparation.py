@@ -21,7 +21,7 @@ def toy() -> th.System:
 
 @pytest.fixture(scope="module")
 def run(toy: th.System) -> th.Run:
-    return th.mine(toy, windows="1h", bins=3, enrich="none", progress="off")
+    return th.mine(toy, windows="1h", bins=3, enrich="none", confirm=False, progress="off")
 
 
 def test_a_table_is_built_once_and_again_only_for_other_settings(toy: th.System) -> None:

@@ -43,9 +43,8 @@ def mined(miner: str, mode: str, out: Path, **refine: Any) -> th.Run:
         "enrich": {"mode": mode} | ({"min_embeddings": 2} if mode == "lifted" else {}),
         "miner": {"name": miner, **SMALL.get(miner, {})},
         "output": {"path": str(out)},
+        "refine": {"confirm": False, **refine},  # two days are too short to confirm a rule
     }
-    if refine:
-        asked["refine"] = refine
     return run_config(Config.from_mapping(asked), progress="off")
 
 

@@ -170,7 +170,7 @@ def test_each_site_has_its_own_period_and_calendar() -> None:
 
 def test_support_and_confidence_by_site(tmp_path: Path) -> None:
     sites, _ = pooled()
-    run = th.mine(sites, windows="30min", bins=3, progress="off", out=tmp_path / "run")
+    run = th.mine(sites, windows="30min", bins=3, confirm=False, progress="off", out=tmp_path / "run")
     frame = th.evaluate.by_site(run.rules, run.table)
     assert frame.height == 2 * len(run.rules) and set(frame["site"]) == {"north", "south"}
     together = frame.group_by("rule").agg(pl.col("holds").sum(), pl.col("applies").sum()).sort("rule")

@@ -36,6 +36,7 @@ def flags(files: Path, *, readings: str = "labelled.parquet") -> list[str]:
         "lifted",
         "--min-embeddings",
         "1",
+        "--no-confirm",
     ]
 
 

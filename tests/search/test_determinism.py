@@ -27,7 +27,7 @@ from pathlib import Path
 import thence as th
 
 miner, enrich, settings = json.loads(sys.argv[1])
-asked = dict(windows="1h", bins=3, seed=7, progress="off", **settings)
+asked = dict(windows="1h", bins=3, confirm=False, seed=7, progress="off", **settings)
 run = th.mine(th.datasets.load("toy"), miner=miner, enrich=enrich, **asked)
 with tempfile.TemporaryDirectory() as folder:
     for suffix in ("json", "csv"):

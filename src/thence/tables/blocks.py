@@ -210,15 +210,17 @@ class Block:
     def is_later(self, n_frames: int) -> npt.NDArray[np.bool_]:
         """Return which of the frames of an embedding confirm what the others show: the last third.
 
-        Of rows without an order in time, every third confirms.
+        Of rows without an order in time a third confirms, whatever the order in which they were given.
 
         Args:
             n_frames: Number of frames of the embedding.
         """
-        frames = np.arange(n_frames)
-        if not self.is_ordered:
-            return np.asarray(frames % CONFIRMING == CONFIRMING - 1)
-        return np.asarray(frames >= n_frames - n_frames // CONFIRMING)
+        last = np.arange(n_frames) >= n_frames - n_frames // CONFIRMING
+        if self.is_ordered:
+            return np.asarray(last)
+        later = np.zeros(n_frames, bool)
+        later[self._mixed_order()[last]] = True
+        return later
 
     def earlier(self) -> Block:
         """Return the block without the frames that confirm; of several sites, each without its own."""
@@ -241,14 +243,18 @@ class Block:
         """
         if self.is_ordered:
             return self
+        order = self._mixed_order()
+        columns = tuple(c if c.is_static else replace(c, codes=c.codes[:, order]) for c in self.columns)
+        return replace(self, columns=columns)
+
+    def _mixed_order(self) -> npt.NDArray[np.int64]:
+        """A pseudo-random order of the rows of a plain table that depends on what is in them only."""
         mixed = np.zeros(self.n_frames, np.uint64)
         for column in self.columns:
             mixed = (mixed ^ column.codes[column.series[0]].astype(np.uint64)) * _MIXING
             mixed ^= mixed >> np.uint64(32)
         # Rows that are alike are next to each other now; they must not stay together.
-        order = np.argsort(mixed, kind="stable")[np.random.default_rng(0).permutation(self.n_frames)]
-        columns = tuple(c if c.is_static else replace(c, codes=c.codes[:, order]) for c in self.columns)
-        return replace(self, columns=columns)
+        return np.argsort(mixed, kind="stable")[np.random.default_rng(0).permutation(self.n_frames)]
 
     @cached_property
     def offsets(self) -> npt.NDArray[np.int64]:

@@ -202,7 +202,7 @@ class TransactionTable:
         return replace(self, blocks=tuple(blocks), finer=None)
 
     def earlier(self) -> TransactionTable:
-        """Return the table without the last third of the time; of rows without times, without every third row."""
+        """Return the table without the last third of the time; of rows without times, without a third of them."""
         return replace(self, blocks=tuple(block.earlier() for block in self.blocks), finer=None)
 
     @property

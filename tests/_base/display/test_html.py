@@ -68,6 +68,7 @@ def run(system: Any) -> Any:
         windows="1h",
         bins=3,
         enrich="lifted",
+        confirm=False,
         config=th.Config.from_mapping({"enrich": {"min_embeddings": 1}}),
     )
 
@@ -98,7 +99,7 @@ def test_hostile_names_stay_text(run: Any) -> None:
     times = pl.datetime_range(pl.datetime(2024, 1, 1), pl.datetime(2024, 1, 3), "1h", eager=True)
     frame = pl.DataFrame({"time": times, HOSTILE: np.arange(len(times)) * 1.0, "b": np.arange(len(times)) * 2.0})
     sensors = th.SensorData.from_wide(frame)
-    own = th.mine(sensors, windows="1h", bins=3, progress="off")
+    own = th.mine(sensors, windows="1h", bins=3, confirm=False, progress="off")
     for thing in (sensors, own, own.rules, own.table, own.rules.rule(0), th.System(sensors, name=HOSTILE)):
         assert HOSTILE in read(thing._repr_html_()).text
     noted = replace(run.rules, notes=(HOSTILE,))

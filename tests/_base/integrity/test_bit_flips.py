@@ -176,7 +176,9 @@ def test_of_many_flipped_bits_none_is_shown_as_truth(subject: Subject) -> None:
 
 def test_verify_tells_every_flipped_bit_of_a_listed_file(tmp_path: Path) -> None:
     """Also in files that nothing reads again, such as ``report.html`` and ``rules.json``."""
-    root = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", out=tmp_path / "a").path
+    root = th.mine(
+        th.datasets.load("toy"), windows="1h", bins=3, confirm=False, progress="off", out=tmp_path / "a"
+    ).path
     assert root is not None and th.integrity.verify(root).ok
     choose = random.Random(3)
     for path in sorted(root.iterdir()):

@@ -109,9 +109,9 @@ def test_rules_do_not_depend_on_where_arrays_lie(
     settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, every_array_in_a_file: Callable[[], None]
 ) -> None:
     data = th.datasets.load("toy")
-    here = th.mine(data, progress="off", **settings)
+    here = th.mine(data, confirm=False, progress="off", **settings)
     every_array_in_a_file()
-    there = th.mine(data, progress="off", **settings)
+    there = th.mine(data, confirm=False, progress="off", **settings)
     assert there.readings is not None
     assert there.readings.workspace.in_files > 0
     assert [str(rule) for rule in here.rules] == [str(rule) for rule in there.rules]
@@ -127,7 +127,7 @@ def every_array_in_a_file(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]
 
 
 def test_the_limit_of_a_run_is_recorded() -> None:
-    run = th.mine(th.datasets.load("toy"), windows="1h", memory_limit="2GiB", progress="off")
+    run = th.mine(th.datasets.load("toy"), windows="1h", memory_limit="2GiB", confirm=False, progress="off")
     assert run.config.to_mapping()["resources"] == {"memory_limit": "2GiB"}
     assert run.readings is not None
     assert run.readings.workspace.limit == 2 << 30

@@ -121,7 +121,7 @@ def test_rejected_laws_and_laws_of_another_system_are_not_watched(tmp_path: Path
 
 def test_kinds_that_a_run_does_not_have() -> None:
     toy = th.datasets.load("toy")
-    run = th.mine(toy, windows="1h", bins=3, progress="off")
+    run = th.mine(toy, windows="1h", bins=3, confirm=False, progress="off")
     assert not run.controls
     with pytest.raises(th.errors.ConfigError, match="the run has no controls, so there is nothing to monitor"):
         Monitor(run, toy, statements="controls")

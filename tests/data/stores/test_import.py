@@ -108,7 +108,7 @@ def test_lifted_rules_of_the_server_are_those_of_files(url: str, tmp_path: Path)
         for name, value in {"table": "toy", "time": "ts", "sensor": "sensor", "value": "value"}.items()
     ]
     options = [text for one in [*read, "metadata=toy_sensors"] for text in ("--read-sensors", one)]
-    more = ["--enrich", "lifted", "--windows", "1h", "--bins", "3", "--min-confidence", "0.7"]
+    more = ["--enrich", "lifted", "--no-confirm", "--windows", "1h", "--bins", "3", "--min-confidence", "0.7"]
     jobs: dict[str, list[str | Path]] = {
         "files": ["mine", tmp_path / "toy" / "config.toml"],
         "server": ["mine", "--sensors", url, *parts, *options],
@@ -163,7 +163,7 @@ def test_a_copy_is_not_overwritten(url: str, files: Path) -> None:
 
 def test_python_reads_and_mines_by_url(url: str) -> None:
     data = th.read_sensors(url, table="plant.readings", time="ts", sensor="sensor_id", value="value")
-    run = th.mine(data, windows="1h", bins=3, progress="off")
+    run = th.mine(data, windows="1h", bins=3, confirm=False, progress="off")
     assert run.provenance["inputs"]["report"]["sources"][0]["rows"] == 6000
     assert PASSWORD not in json.dumps(run.provenance) + run.config.to_toml() + repr(data)
 

@@ -57,7 +57,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[th.Run]:
     toy = th.Config.from_mapping({"input": {"dataset": "toy"}, "windows": {"every": "1h"}})
     return [
         th.mine(network(), progress="off"),
-        th.mine(config=toy, bins=3, out=folder / "toy", progress="off"),
+        th.mine(config=toy, bins=3, out=folder / "toy", confirm=False, progress="off"),
         th.mine(config=toy, bins=3, enrich="grounded", refine=None, out=folder / "all", progress="off"),
     ]
 

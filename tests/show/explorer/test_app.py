@@ -387,12 +387,19 @@ def _sites() -> list[th.System]:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="existential", progress="off"),
-        lambda: th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="none", progress="off"),
         lambda: th.mine(
-            th.datasets.load("toy").sensors, windows="1h", bins=3, derive=["change", "hour"], progress="off"
+            th.datasets.load("toy"), windows="1h", bins=3, enrich="existential", confirm=False, progress="off"
         ),
-        lambda: th.mine(_sites(), windows="1h", bins=3, progress="off"),
+        lambda: th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="none", confirm=False, progress="off"),
+        lambda: th.mine(
+            th.datasets.load("toy").sensors,
+            windows="1h",
+            bins=3,
+            derive=["change", "hour"],
+            confirm=False,
+            progress="off",
+        ),
+        lambda: th.mine(_sites(), windows="1h", bins=3, confirm=False, progress="off"),
         lambda: th.mine(
             pl.DataFrame({"a": ["x", "y", None] * 9, "b": [1.5, 2.5, None] * 9}), refine=None, progress="off"
         ),

@@ -208,7 +208,9 @@ def test_words_are_split_as_people_type_them() -> None:
 def test_a_whole_sentence_finds_its_rule() -> None:
     import thence as th
 
-    rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, enrich="grounded", progress="off").rules
+    rules = th.mine(
+        th.datasets.load("toy"), windows="1h", bins=3, enrich="grounded", confirm=False, progress="off"
+    ).rules
     index = RuleIndex(rules)
     for number in range(len(rules)):
         assert index.select(RuleFilter(words=split_words(rules.rule(number).english.split(", and vice versa")[0])))[

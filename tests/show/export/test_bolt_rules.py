@@ -38,7 +38,7 @@ def url(server: BoltProcess) -> str:
 def test_rules_are_stored_once_and_removed(server: BoltProcess, url: str, tmp_path: Path) -> None:
     toy = th.datasets.load("toy")
     before = content(th.read_graph(url))
-    options = {"windows": "1h", "bins": 3, "progress": "off", "report": False}
+    options = {"windows": "1h", "bins": 3, "confirm": False, "progress": "off", "report": False}
     named = th.mine(toy, enrich="none", out=tmp_path / "named", **options)
     lifted = th.mine(toy, enrich="lifted", out=tmp_path / "lifted", **options)
     stored = th.stores.store_rules(named, url)
@@ -80,7 +80,9 @@ def test_rules_are_stored_once_and_removed(server: BoltProcess, url: str, tmp_pa
 @pytest.mark.needs("bolt server")
 def test_the_command_exports_to_a_server(server: BoltProcess, url: str, tmp_path: Path) -> None:
     toy = th.datasets.load("toy")
-    run = th.mine(toy, windows="1h", bins=3, enrich="none", progress="off", report=False, out=tmp_path / "run")
+    run = th.mine(
+        toy, windows="1h", bins=3, enrich="none", confirm=False, progress="off", report=False, out=tmp_path / "run"
+    )
     told = succeed("export", tmp_path / "run", "--to", url, "--top", 3, "--option", "name=best")
     assert "3 rules with" in told
     assert "as 'best' in bolt://127.0.0.1" in told
@@ -107,7 +109,7 @@ def test_a_statement_that_fails_leaves_everything_as_it_was(
     from thence.show.export import bolt_rules
 
     toy = th.datasets.load("toy")
-    run = th.mine(toy, windows="1h", bins=3, enrich="none", progress="off", report=False)
+    run = th.mine(toy, windows="1h", bins=3, enrich="none", confirm=False, progress="off", report=False)
     th.stores.store_rules(run, url, name="kept")
     before = server.run("stored", RULES)
     monkeypatch.setattr(bolt_rules, "_REMOVE_UNUSED", "THIS IS NOT CYPHER")

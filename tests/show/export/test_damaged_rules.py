@@ -21,7 +21,7 @@ from thence.errors import InputError
 
 @pytest.fixture(scope="module")
 def rules() -> th.RuleSet:
-    return th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off").rules
+    return th.mine(th.datasets.load("toy"), windows="1h", bins=3, confirm=False, progress="off").rules
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from thence.show.reports.schema import Report
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import RuleSet
 
-SETTINGS: dict[str, Any] = {"windows": "1h", "bins": 2, "min_confidence": 0.6, "progress": "off"}
+SETTINGS: dict[str, Any] = {"windows": "1h", "bins": 2, "min_confidence": 0.6, "confirm": False, "progress": "off"}
 
 
 def breaches(value: Any, kind: Any, place: str = "report") -> list[str]:

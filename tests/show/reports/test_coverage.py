@@ -110,7 +110,7 @@ def test_rules_that_are_too_many_are_counted_in_part_and_said() -> None:
 
 
 def test_places_with_equally_many_rules_are_listed_together_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off")
+    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, confirm=False, progress="off")
     assert run.table is not None
     every = _places(run)
     counts = [count for _, count in every]

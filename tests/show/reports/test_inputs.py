@@ -71,7 +71,7 @@ def test_stretches_cover_every_window_once(count: int) -> None:
 
 def test_sites_have_their_own_windows() -> None:
     early, late = world(0, frames=30, name="early"), world(1, frames=60, name="late")
-    run = th.mine([early, late], windows="1h", bins=2, min_confidence=0.6, progress="off")
+    run = th.mine([early, late], windows="1h", bins=2, min_confidence=0.6, confirm=False, progress="off")
     part = describe_system(run.system, run.readings)
     assert part is not None
     assert part["sites"] == ["early", "late"]
@@ -104,7 +104,7 @@ def test_a_sensor_that_never_reads_has_no_range() -> None:
 
 
 def test_a_run_without_a_graph_has_no_summary_of_one() -> None:
-    run: Run = th.mine(world().sensors, windows="1h", bins=2, progress="off")
+    run: Run = th.mine(world().sensors, windows="1h", bins=2, confirm=False, progress="off")
     part = describe_system(run.system, run.readings, name="rooms")
     assert part is not None
     assert part["graph"] is None
@@ -114,7 +114,7 @@ def test_a_run_without_a_graph_has_no_summary_of_one() -> None:
 def test_each_site_has_its_own_time() -> None:
     toy = th.datasets.load("toy")
     north, south = replace(toy, name="north"), replace(toy.between("2024-01-01T12:00"), name="south")
-    run = th.mine([north, south], windows="1h", bins=3, progress="off")
+    run = th.mine([north, south], windows="1h", bins=3, confirm=False, progress="off")
     assert run.readings is not None
     present = {row["name"]: row["present"] for row in draw_gaps(run.readings)["rows"]}
     assert set(present["north/flow_AB"]) == {1.0}

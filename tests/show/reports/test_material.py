@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> Path:
 
 def test_what_was_mined_in_this_process_is_not_read_again() -> None:
     system = world()
-    run = th.mine(system, windows="1h", bins=3, progress="off")
+    run = th.mine(system, windows="1h", bins=3, confirm=False, progress="off")
     material = material_of(run)
     assert material.system is not None
     assert material.system.graph is system.graph
@@ -44,7 +44,7 @@ def test_what_was_mined_in_this_process_is_not_read_again() -> None:
 @pytest.mark.parametrize("enrich", ["none", "grounded", "existential", "lifted"])
 def test_a_run_from_disk_gets_back_what_was_mined(tmp_path: Path, enrich: str) -> None:
     config = th.Config.from_mapping({"input": {"dataset": "toy"}, "enrich": {"mode": enrich}})
-    mined = th.mine(config=config, out=tmp_path / "run", progress="off")
+    mined = th.mine(config=config, out=tmp_path / "run", confirm=False, progress="off")
     material = recover(th.load_run(tmp_path / "run"))
     assert material.why == ""
     assert material.table is not None
@@ -93,7 +93,7 @@ def test_data_that_give_another_table_are_not_used(files: Path) -> None:
 
 def test_a_run_of_objects_says_that_they_are_not_at_hand(tmp_path: Path) -> None:
     system = world()
-    th.mine(system, windows="1h", bins=3, out=tmp_path / "run", progress="off")
+    th.mine(system, windows="1h", bins=3, out=tmp_path / "run", confirm=False, progress="off")
     loaded = th.load_run(tmp_path / "run")
     assert recover(loaded).why == "The run was made from objects in memory, so its data cannot be read again."
     given = material_of(loaded, system=system)
@@ -103,7 +103,7 @@ def test_a_run_of_objects_says_that_they_are_not_at_hand(tmp_path: Path) -> None
 
 
 def test_another_system_than_the_one_mined_is_not_used(tmp_path: Path) -> None:
-    th.mine(world(0), windows="1h", bins=3, out=tmp_path / "run", progress="off")
+    th.mine(world(0), windows="1h", bins=3, out=tmp_path / "run", confirm=False, progress="off")
     material = material_of(th.load_run(tmp_path / "run"), system=world(1))
     assert material.readings is None
     assert "another table" in material.why
@@ -127,7 +127,7 @@ def test_a_damaged_record_of_inputs_is_no_error(files: Path) -> None:
 
 def test_sharpened_ranges_are_cut_again(tmp_path: Path) -> None:
     toy = th.Config.from_mapping({"input": {"dataset": "toy"}})
-    settings = {"windows": "1h", "bins": 3, "refine": {"sharpen": True}, "progress": "off"}
+    settings = {"windows": "1h", "bins": 3, "refine": {"sharpen": True, "confirm": False}, "progress": "off"}
     run = th.mine(config=toy, out=tmp_path / "run", **settings)
     assert np.isfinite(run.rules.extras["confirmed_confidence"]).any()  # some range was sharpened
     fresh, kept = recover(th.load_run(tmp_path / "run")), material_of(run)

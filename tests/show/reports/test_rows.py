@@ -21,7 +21,7 @@ from thence.statements.rules.ruleset import Rule, RuleSet
 
 @pytest.fixture(scope="module")
 def digest() -> Run:
-    return th.mine(world(), windows="1h", bins=2, min_confidence=0.6, progress="off")
+    return th.mine(world(), windows="1h", bins=2, min_confidence=0.6, confirm=False, progress="off")
 
 
 @pytest.fixture(scope="module")

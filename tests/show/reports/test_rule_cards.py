@@ -276,7 +276,7 @@ def test_a_table_without_bins_has_cards_too() -> None:
 
 
 def test_a_table_whose_rows_have_no_time_has_no_cards() -> None:
-    run = th.mine(pl.DataFrame({"a": ["x", "x", "y"] * 9, "b": ["u", "u", "v"] * 9}), progress="off")
+    run = th.mine(pl.DataFrame({"a": ["x", "x", "y"] * 9, "b": ["u", "u", "v"] * 9}), confirm=False, progress="off")
     assert len(run.rules)
     assert Cards(material_of(run)).card("rule", 0) is None
 
@@ -305,7 +305,7 @@ def unordered(card: Card | None) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", MODES)
 def test_a_run_that_was_read_from_disk_has_the_same_cards(mode: str, tmp_path: Path) -> None:
     config = th.Config.from_mapping({"input": {"dataset": "toy"}, "enrich": {"mode": mode}, "windows": {"every": "1h"}})
-    run = th.mine(config=config, out=tmp_path / "run", progress="off")
+    run = th.mine(config=config, out=tmp_path / "run", confirm=False, progress="off")
     again = th.load_run(tmp_path / "run")
     assert len(run.rules)
     before, after = Cards(material_of(run)), Cards(material_of(again))

@@ -15,7 +15,7 @@ from thence.errors import ConfigError
 from thence.show.reports import run_report
 from thence.show.reports.run_report import DATA, PAGE, RunReport, add_report
 
-SETTINGS: dict[str, Any] = {"windows": "1h", "bins": 2, "min_confidence": 0.6, "progress": "off"}
+SETTINGS: dict[str, Any] = {"windows": "1h", "bins": 2, "min_confidence": 0.6, "confirm": False, "progress": "off"}
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_run_in_memory_writes_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_configuration_says_that_no_report_is_wanted(tmp_path: Path) -> None:
     config = th.Config.from_mapping({"input": {"dataset": "toy"}, "output": {"report": False}})
-    run = th.mine(config=config, out=tmp_path / "run", progress="off")
+    run = th.mine(config=config, out=tmp_path / "run", confirm=False, progress="off")
     assert run.path is not None
     assert not (run.path / PAGE).exists()
     assert "report = false" in (run.path / "config.toml").read_text()
@@ -129,7 +129,7 @@ def test_a_folder_that_cannot_be_written_is_a_note(tmp_path: Path, monkeypatch: 
 
 def test_a_run_from_disk_is_the_same_report(tmp_path: Path) -> None:
     config = th.Config.from_mapping({"input": {"dataset": "toy"}, "windows": {"every": "1h"}})
-    run = th.mine(config=config, out=tmp_path / "run", progress="off")
+    run = th.mine(config=config, out=tmp_path / "run", confirm=False, progress="off")
     first, again = th.report(run).data, th.report(th.load_run(tmp_path / "run")).data
     # The time at which it was made differs, and the conditions of a rule from disk are in the order of their names.
     apart = ("made", "cards")
@@ -139,7 +139,7 @@ def test_a_run_from_disk_is_the_same_report(tmp_path: Path) -> None:
 
 def test_applied_rules_are_part_of_the_report() -> None:
     toy = th.datasets.load("toy")
-    run = th.mine(toy.between(end="2024-01-02"), windows="1h", bins=3, progress="off")
+    run = th.mine(toy.between(end="2024-01-02"), windows="1h", bins=3, confirm=False, progress="off")
     applied = th.apply(run, toy.between(start="2024-01-02"))
     one = th.report(run, applied=applied).data["applied"]
     assert [part["name"] for part in one] == ["toy"]
@@ -147,7 +147,7 @@ def test_applied_rules_are_part_of_the_report() -> None:
 
 
 def test_a_folder_is_a_run_too(tmp_path: Path) -> None:
-    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=tmp_path / "run", progress="off")
+    run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, out=tmp_path / "run", confirm=False, progress="off")
     made = th.report(tmp_path / "run", cards=0)
     assert [row["key"] for row in made.data["rules"]] == [row["key"] for row in th.report(run).data["rules"]]
     with pytest.raises(ConfigError, match="made of a run"):

@@ -88,5 +88,5 @@ def test_lines_tell_entries() -> None:
 
 
 def test_a_run_on_disk_is_told_the_same_way(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    run = th.mine(th.datasets.load("toy"), windows="1h", out=tmp_path / "run", progress="off")
+    run = th.mine(th.datasets.load("toy"), windows="1h", out=tmp_path / "run", confirm=False, progress="off")
     assert th.load_run(tmp_path / "run").rules.entries == run.rules.entries

@@ -197,7 +197,7 @@ class FPGrowth(_Exhaustive):
         >>> table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]}))
         >>> print(FPGrowth(min_support=0.1).mine(table).take(np.arange(1)))
         1 rule
-          1. if b is u, then a is x  [confidence 1.000 (0.500 overall), support 0.500, Zhang 1.000]
+          1. if b is u, then a is x  [confidence 1.000 (2 of 2 rows; 0.500 overall), support 0.500, Zhang 1.000]
     """
 
     name: ClassVar[str] = "fpgrowth"

@@ -11,7 +11,7 @@ becomes true. The best of these kinds of evidence counts. The places of a lifted
 move together. If their consequents and their antecedents have the correlations r and s between places, p places count
 as p / (1 + (p − 1) r s).
 
-The rows of a plain table without times are independent: each is an occasion, and every third row confirms.
+The rows of a plain table without times are independent: each is an occasion, and a third of them confirms.
 """
 
 from __future__ import annotations
