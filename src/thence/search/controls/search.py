@@ -52,8 +52,8 @@ _ROUNDS = 3  # causes of one change: the switches that one control does not expl
 _REST = 0.2  # share of the switches that must be left for another cause
 _CLOCK = 0.02  # the clock explains a change if its agreement is lower than that of a reading by at most this
 _COMPARED = 30  # readings that agree about equally well, of which the best is chosen
-_MOST_SWITCHED = 0.4  # share of the moments at which an actuator may switch; beyond, no reading is needed for it
-_BAND = 0.6  # widest band of a threshold, relative to how far the reading comes between switches
+_MOST_SWITCHED = 0.8  # share of the moments at which an actuator may switch; beyond, no reading is needed for it
+_BAND = 0.4  # widest band of a threshold, relative to how far the reading comes between switches
 _FINE, _NARROW = 0.05, 2.0  # bands up to this, or this number of times as wide as the narrowest, are equally narrow
 _JUMP, _OWN_JUMP = 4.0, 2.0  # a reading that moves so many times as far as usual around switches is an effect
 _COARSER = (3, 9)  # windows that become one where the readings in the windows themselves explain nothing
@@ -478,7 +478,7 @@ class _Search:
             if counts.explained_share < settings.min_explained or counts.followed_share < settings.min_followed:
                 return None
         hits = explained(row, reach, moments, switched, threshold=threshold.value, above=above)
-        band = relative_band(row, moments, hits, threshold=threshold.value, above=above)
+        band = relative_band(row, reach, moments, hits, threshold=threshold, above=above)
         if band > _BAND:
             return None
         # How often a switch would be explained if it happened at any moment.

@@ -350,14 +350,18 @@ def _too_long(past: BoolArray, moments: Frames) -> BoolArray:
     return np.asarray(np.logical_and.reduce([_before(past, moments, back) for back in range(WITHIN + 1)]))
 
 
-def relative_band(row: FloatArray, moments: Frames, answered: BoolArray, *, threshold: float, above: bool) -> float:
+def relative_band(
+    row: FloatArray, reach: FloatArray, moments: Frames, answered: BoolArray, *, threshold: Threshold, above: bool
+) -> float:
     """Return how much the reading at the switches varies, relative to how far it came since the state before began.
 
     A reading that rests near a value passes it all the time, whatever the actuator does: its band is as wide as its
-    way. A reading that makes an actuator switch comes from afar and is near the threshold at every switch.
+    way. A reading that makes an actuator switch comes from afar and is near the threshold at every switch. The
+    band is how much more than one step it varies there, and at least the interval of the threshold.
 
     Args:
         row: The reading, one value per window.
+        reach: How far it gets within the next window.
         moments: The moments at which the actuator could switch.
         answered: Which of them are switches that the threshold explains.
         threshold: The threshold. Only switches before which the reading was on its other side count.
@@ -369,8 +373,9 @@ def relative_band(row: FloatArray, moments: Frames, answered: BoolArray, *, thre
     Examples:
         >>> level = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.2, 1.0, 2.0, 3.1, 1.0])
         >>> switched = np.array([0, 0, 1, 0, 0, 1, 0, 0, 1], bool)
-        >>> round(relative_band(level, np.arange(9), switched, threshold=2.9, above=True), 2)
-        0.08
+        >>> found = Threshold(2.9, 2.8, 3.0)
+        >>> round(relative_band(level, level + 0.1, np.arange(9), switched, threshold=found, above=True), 2)
+        0.1
     """
     x = (1.0 if above else -1.0) * row
     values = x[moments]
@@ -382,12 +387,14 @@ def relative_band(row: FloatArray, moments: Frames, answered: BoolArray, *, thre
         known[begins[long] + wait] = np.inf
     lowest = np.minimum.reduceat(known, begins)[np.searchsorted(begins, np.flatnonzero(answered), "right") - 1]
     at = values[answered]
-    use = (lowest < (threshold if above else -threshold)) & np.isfinite(at)
+    step = (reach if above else -reach)[moments[answered]] - at
+    use = (lowest < (threshold.value if above else -threshold.value)) & np.isfinite(step)
     if use.sum() < FEWEST_OCCASIONS:
         return np.inf
     travel = float(np.median(at[use] - lowest[use]))
     low, high = np.quantile(at[use], [0.1, 0.9])
-    return float(high - low) / travel if travel > 0 else np.inf
+    band = max(float(high - low - np.median(step[use])), threshold.high - threshold.low)
+    return band / travel if travel > 0 else np.inf
 
 
 def moves_with(row: FloatArray, moments: Frames, switched: BoolArray, *, above: bool, jump: float) -> bool:
