@@ -598,9 +598,9 @@ def _eased(
 
 def _with_fallback(lifted: _Searched, plain: _Searched) -> _Searched:
     """Rules about single sensors, if there are more of them, with a note that says why."""
-    if len(plain.rules) <= len(lifted.rules):
+    if plain.n_kept <= lifted.n_kept:
         return lifted
-    count = len(lifted.rules)
+    count = lifted.n_kept
     note = (
         f"{f'only {count}' if count else 'no'} rule{'' if count == 1 else 's'} for all places of a pattern met the"
         " thresholds: these are rules about single sensors (enrich='lifted' tells more)"
