@@ -132,7 +132,7 @@ def _same(rules: RuleSet, table: th.TransactionTable) -> RuleSet:
 def test_single_sensors_replace_lifted_rules_only_if_more_of_their_rules_are_confirmed() -> None:
     """Regression: candidates were compared.
 
-    Thirty candidates about single sensors, of which eight were confirmed, replaced eight confirmed rules for all places.
+    Thirty candidates about single sensors, eight of them confirmed, replaced eight confirmed rules for all places.
     """
     frame = pl.DataFrame({"a": [k % 4 for k in range(40)], "b": [k % 4 // 2 for k in range(40)]})
     table = th.TransactionTable.from_frame(frame.cast(pl.String))
