@@ -198,6 +198,16 @@ def refine_rules(
     )
 
 
+def _absent_columns(rules: RuleSet, refine: RefineConfig) -> list[str]:
+    """Names in ``refine`` that these rules have no column for; one that no rules can have is an error."""
+    asked = {*([refine.by] if refine.by else ()), *refine.min, *refine.max}
+    absent = sorted(asked - {*MEASURES, *rules.extras, "antecedents"})
+    for name in absent if len(rules) else ():
+        if name not in EXTRA_COLUMNS:
+            rules.measure(name)  # raises, and suggests the nearest
+    return absent
+
+
 def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     """Return the rules within the bounds of ``refine``, sorted, and the best only if ``top`` is set.
 
@@ -206,10 +216,7 @@ def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     bounds: dict[str, Any] = {f"min_{name}": bound for name, bound in refine.min.items()}
     bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
     known: set[str] = {*MEASURES, *rules.extras, "antecedents"}
-    absent = sorted({*([refine.by] if refine.by else ()), *refine.min, *refine.max} - known)
-    for name in absent if len(rules) else ():
-        if name not in EXTRA_COLUMNS:
-            rules.measure(name)  # raises, and suggests the nearest
+    absent = _absent_columns(rules, refine)
     if absent and len(rules):
         note = f"the rules have no column {', '.join(absent)}: they are neither filtered nor sorted by it"
         rules = replace(rules, notes=(*rules.notes, note))
@@ -539,6 +546,7 @@ def _finish_rules(
     """
     config, table = best.config, best.table
     rules = best.rules
+    _absent_columns(rules, config.refine)  # also if none of the candidates is confirmed
     with _timed("refine", seconds), hold_interrupts() as held:
         if best.evidence is not None and isinstance(table, TransactionTable):
             rules = _confirmed(best, miner, candidates, report)
