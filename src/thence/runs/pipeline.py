@@ -546,7 +546,7 @@ def _finish_rules(
     """
     config, table = best.config, best.table
     rules = best.rules
-    _absent_columns(rules, config.refine)  # also if none of the candidates is confirmed
+    _absent_columns(best.found, config.refine)  # also if none of these rules is kept
     with _timed("refine", seconds), hold_interrupts() as held:
         if best.evidence is not None and isinstance(table, TransactionTable):
             rules = _confirmed(best, miner, candidates, report)
