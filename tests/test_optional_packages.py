@@ -225,7 +225,8 @@ import thence as th
 for name in th.__all__:
     for inner in getattr(getattr(th, name), '__all__', ()):
         getattr(getattr(th, name), inner)
-rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, laws=False, controls=False, confirm=False, progress="off").rules
+toy = th.datasets.load("toy")
+rules = th.mine(toy, windows="1h", bins=3, laws=False, controls=False, confirm=False, progress="off").rules
 with tempfile.TemporaryDirectory() as folder:
     for suffix in ("json", "parquet", "csv", "md", "rq", "ttl"):
         th.write_rules(rules, pathlib.Path(folder) / f"rules.{{suffix}}")

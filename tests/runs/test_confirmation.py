@@ -10,7 +10,8 @@ import pytest
 
 import thence as th
 from thence.data.graph.records import Node
-from thence.search.refine.confirmation import gather_evidence
+from thence.runs.pipeline import _Searched, _with_fallback
+from thence.search.refine.confirmation import Evidence, gather_evidence
 from thence.statements.rules.ruleset import RuleSet
 
 DAYS, STEP = 28, timedelta(minutes=30)
@@ -126,3 +127,25 @@ def _copies(frame: pl.DataFrame, number: int) -> th.System:
 
 def _same(rules: RuleSet, table: th.TransactionTable) -> RuleSet:
     return th.evaluate.count_rules(rules, table)
+
+
+def test_single_sensors_replace_lifted_rules_only_if_more_of_their_rules_are_confirmed() -> None:
+    """Regression: candidates were compared.
+
+    Thirty candidates about single sensors, eight of them confirmed, replaced eight confirmed rules for all places.
+    """
+    frame = pl.DataFrame({"a": [k % 4 for k in range(40)], "b": [k % 4 // 2 for k in range(40)]})
+    table = th.TransactionTable.from_frame(frame.cast(pl.String))
+    rules = th.Exact(min_confidence=0.0, min_support=0.0).mine(table)
+
+    def searched(candidates: int, confirmed: int) -> _Searched:
+        held = np.where(np.arange(candidates) < confirmed, 100, 0)
+        ones = np.ones(candidates)
+        evidence = Evidence(held + 100, held * 2, ones / 10, ones * 50, ones * 0, ones * 0, ones.astype(bool))
+        return _Searched(th.Config(), table, rules, rules.take(np.arange(candidates)), None, evidence)
+
+    lifted = searched(4, 3)
+    assert searched(8, 3).n_kept == lifted.n_kept == 3
+    assert _with_fallback(lifted, searched(8, 3)) is lifted
+    chosen = _with_fallback(lifted, searched(8, 5))
+    assert chosen.n_kept == 5 and chosen.rules.notes[0].startswith("only 3 rules for all places")

@@ -419,5 +419,5 @@ def test_a_misspelt_bound_is_refused_whatever_the_miner() -> None:
     with pytest.raises(ConfigError, match="confidance"):
         th.mine(
             data.sensors, data.graph, data.binding, windows="1h", bins=3, enrich="none", miner=_Ours(),
-            refine={"min": {"confidance": 0.9}, "confirm": False}, progress="off",
+            refine={"min": {"confidance": 0.9}}, progress="off",
         )  # fmt: skip

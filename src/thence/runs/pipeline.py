@@ -198,6 +198,16 @@ def refine_rules(
     )
 
 
+def _absent_columns(rules: RuleSet, refine: RefineConfig) -> list[str]:
+    """Names in ``refine`` that these rules have no column for; one that no rules can have is an error."""
+    asked = {*([refine.by] if refine.by else ()), *refine.min, *refine.max}
+    absent = sorted(asked - {*MEASURES, *rules.extras, "antecedents"})
+    for name in absent if len(rules) else ():
+        if name not in EXTRA_COLUMNS:
+            rules.measure(name)  # raises, and suggests the nearest
+    return absent
+
+
 def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     """Return the rules within the bounds of ``refine``, sorted, and the best only if ``top`` is set.
 
@@ -206,10 +216,7 @@ def select_rules(rules: RuleSet, refine: RefineConfig) -> RuleSet:
     bounds: dict[str, Any] = {f"min_{name}": bound for name, bound in refine.min.items()}
     bounds |= {f"max_{name}": bound for name, bound in refine.max.items()}
     known: set[str] = {*MEASURES, *rules.extras, "antecedents"}
-    absent = sorted({*([refine.by] if refine.by else ()), *refine.min, *refine.max} - known)
-    for name in absent if len(rules) else ():
-        if name not in EXTRA_COLUMNS:
-            rules.measure(name)  # raises, and suggests the nearest
+    absent = _absent_columns(rules, refine)
     if absent and len(rules):
         note = f"the rules have no column {', '.join(absent)}: they are neither filtered nor sorted by it"
         rules = replace(rules, notes=(*rules.notes, note))
@@ -539,6 +546,7 @@ def _finish_rules(
     """
     config, table = best.config, best.table
     rules = best.rules
+    _absent_columns(best.found, config.refine)  # also if none of these rules is kept
     with _timed("refine", seconds), hold_interrupts() as held:
         if best.evidence is not None and isinstance(table, TransactionTable):
             rules = _confirmed(best, miner, candidates, report)
@@ -598,9 +606,9 @@ def _eased(
 
 def _with_fallback(lifted: _Searched, plain: _Searched) -> _Searched:
     """Rules about single sensors, if there are more of them, with a note that says why."""
-    if len(plain.rules) <= len(lifted.rules):
+    if plain.n_kept <= lifted.n_kept:
         return lifted
-    count = len(lifted.rules)
+    count = lifted.n_kept
     note = (
         f"{f'only {count}' if count else 'no'} rule{'' if count == 1 else 's'} for all places of a pattern met the"
         " thresholds: these are rules about single sensors (enrich='lifted' tells more)"

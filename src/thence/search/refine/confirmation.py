@@ -293,7 +293,7 @@ def describe_unconfirmed(
     all_of_them = "(confirm=False shows all candidates)"
     if not candidates:
         return (
-            f"{seldom:,} candidates, none confirmed: too few separate occasions, or not in all the time {all_of_them}"
+            f"{_candidates(seldom)}, none confirmed: too few separate occasions, or not in all the time {all_of_them}"
         )
     later = f"in the last {_length(table)}" if table.is_ordered else "in the third of the rows that was not searched"
     few = int((evidence.occasions < FEWEST_OCCASIONS).sum())
@@ -303,9 +303,14 @@ def describe_unconfirmed(
     reasons += [f"{below:,} did not hold there"] if few and below else []
     reasons += [f"{below:,} did not hold {later}"] if below and not few else []
     others = candidates - kept - few - below
-    reasons += [f"{others:,} may be chance or fail in some month or week"] if others > 0 else []
-    number = f"{kept:,} of {candidates:,} candidates" if kept else f"{candidates:,} candidates, none"
+    chance_or_time = "may be chance or fail in some month or week" if table.is_ordered else "may be chance"
+    reasons += [f"{others:,} {chance_or_time}"] if others > 0 else []
+    number = f"{kept:,} of {candidates:,} candidates" if kept else f"{_candidates(candidates)}, none"
     return f"{number} confirmed: {', '.join(reasons)} {all_of_them}"
+
+
+def _candidates(number: int) -> str:
+    return f"{number:,} candidate{'' if number == 1 else 's'}"
 
 
 def _length(table: TransactionTable) -> str:

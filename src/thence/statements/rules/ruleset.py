@@ -232,14 +232,14 @@ class RuleSet:
 
     Examples:
         >>> from thence.language.items import Feature
-        >>> items = (Item.is_(Feature("tap"), "on"), Item.is_(Feature("lamp"), "on"))
+        >>> items = (Item.is_(Feature("tap"), "open"), Item.is_(Feature("fan"), "on"))
         >>> counts = Counts.from_matrix([[10, 4, 5, 3]])
         >>> rules = RuleSet(items, np.array([[0]]), np.array([1]), counts)
         >>> len(rules), rules.measure("confidence").tolist()
         (1, [0.75])
         >>> print(rules)
         1 rule
-          1. if tap is on, then lamp is on  [confidence 0.750 (3 of 4 rows; 0.500 overall), support 0.300, Zhang 0.556]
+          1. if tap is open, then fan is on  [confidence 0.750 (3 of 4 rows; 0.500 overall), support 0.300, Zhang 0.556]
     """
 
     items: tuple[Item, ...]
