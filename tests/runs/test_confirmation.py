@@ -149,3 +149,16 @@ def test_single_sensors_replace_lifted_rules_only_if_more_of_their_rules_are_con
     assert _with_fallback(lifted, searched(8, 3)) is lifted
     chosen = _with_fallback(lifted, searched(8, 5))
     assert chosen.n_kept == 5 and chosen.rules.notes[0].startswith("only 3 rules for all places")
+
+
+def test_an_interrupted_search_says_that_nothing_was_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules of the first two thirds of the time were shown as if they had been counted on all of it."""
+
+    def press(*given: object, **settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("thence.runs.pipeline.gather_evidence", press)
+    run = th.mine(plant(), progress="off")
+    assert any("not confirmed, and counted on the first two thirds" in note for note in run.summary["notes"])
+    assert run.table.blocks[0].n_frames == DAYS * 48 - DAYS * 48 // 3
+    assert th.evaluate.count_rules(run.rules, run.table).counts.n_both.tolist() == run.rules.counts.n_both.tolist()

@@ -61,7 +61,7 @@ FEW_RULES = 10
 """With fewer rules than this, a table with fewer bins is tried."""
 LARGE = float(1 << 36)
 """Items × rows of a table that is not built again with fewer bins."""
-HARDLY_ANY = 10
+HARDLY_ANY = 5
 """With fewer lifted rules than this, rules about single sensors are mined, unless lifted ones were asked for."""
 
 
@@ -529,6 +529,9 @@ def _mine_table(
             except KeyboardInterrupt:
                 note = "interrupted: these are the rules before refinement"
                 refined = replace(found, notes=(*found.notes, note), ending=SearchStatus.INTERRUPTED)
+    if confirms and evidence is None:
+        note = "not confirmed, and counted on the first two thirds of the time"
+        return _Searched(config, searched, found, replace(refined, notes=(*refined.notes, note)), model)
     return _Searched(config, table, found, refined, model, evidence)
 
 
