@@ -153,10 +153,6 @@ def format_page(studies: Sequence[Findings], *, days: int, regions: int, limit_s
     return PAGE.format(
         number=("One water network", *(f"{word} water networks" for word in NUMBERS))[len(studies) - 1],
         days=days,
-ABOUT_CONTROLS = (
-    "How effects are told from causes and which of several readings is the cause was settled while ky10 and net6 were "
-    "looked at: no network is wholly unseen."
-)
         setting=f"Settings of the searches were chosen on {' and '.join(CHOSEN_ON)}. {ABOUT_CONTROLS} {ABOUT_LAWS}",
         least=LEAST_ACTIONS,
         rare=sum(control.acted < LEAST_ACTIONS for study in studies for control in study.truth),
@@ -180,6 +176,11 @@ def _sentences(study: Findings) -> list[str]:
         lines += [f"- {text}" for text in row.first] or ["- none"]
     return [*lines, ""]
 
+
+ABOUT_CONTROLS = (
+    "How effects are told from causes and which of several readings is the cause was settled while ky10 and net6 were "
+    "looked at: no network is wholly unseen."
+)
 
 ABOUT_LAWS = """\
 Laws: limits were also chosen on Hanoi;
