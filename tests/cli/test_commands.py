@@ -582,11 +582,11 @@ def test_check_says_how_long_windows_will_be_and_how_many_rules_there_are(tmp_pa
 
 def test_check_and_mine_take_a_table_of_rows(tmp_path: Path) -> None:
     # 'check' asked for a time column, which 'mine' did without.
-    sizes = [(7 * n) % 13 + 0.5 for n in range(40)]
+    sizes = [(7 * n) % 13 + 0.5 for n in range(400)]
     rows = ["size,shape,class", *(f"{x},{'flat' if x > 9 else 'round'},{'a' if x < 6 else 'b'}" for x in sizes)]
     (tmp_path / "rows.csv").write_text("\n".join(rows))
     flags = ["--sensors", tmp_path / "rows.csv", "--target", "class", "--out", tmp_path / "a"]
-    assert "40 transactions × 3 features" in succeed("check", *flags, "--strict")
+    assert "400 transactions × 3 features" in succeed("check", *flags, "--strict")
     told = json.loads(succeed("check", *flags, "--json"))
     assert told.keys() == {"table", "search", "output"}
     succeed("mine", *flags, "--quiet")

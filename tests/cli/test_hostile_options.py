@@ -40,7 +40,9 @@ def test_empty_texts_in_a_file_are_refused(section: str, name: str, tmp_path: Pa
 @pytest.mark.parametrize("value", ["0", "-1"])
 def test_generalise_refuses_numbers_below_one(flag: str, value: str) -> None:
     """They were accepted, and gave an empty table."""
-    assert f"{flag[2:].replace('-', '_')} must be an integer >= 1, got {value}" in fail("generalise", *TOY, flag, value)
+    assert f"{flag[2:].replace('-', '_')} must be an integer >= 1, got {value}" in fail(
+        "generalise", "--dataset", "toy", flag, value
+    )
 
 
 def test_bounds_must_be_numbers(run: Path, tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ _LAW: dict[str, Any] = {
     # place, rows, held, later rows, later held, rows counted apart, factor
     "counts": _list({"type": "array", "prefixItems": [_TEXT, *[_COUNT] * 5, _or_null(_NUMBER)], "minItems": 7}),
 }
-_TALLY = _record(dict.fromkeys(("switches", "explained", "crossings", "followed"), _COUNT))
+_TALLY = _record(dict.fromkeys(("switches", "explained", "crossings", "followed", "near"), _COUNT))
 _CONTROL: dict[str, Any] = {
     "actuator": _ref("feature"),
     **dict.fromkeys(("from_state", "to_state"), _TEXT),
@@ -186,4 +186,5 @@ _CONTROL: dict[str, Any] = {
     "premise": _or_null(_ref("item")),
     **dict.fromkeys(("together", "alternatives"), _list(_TEXT)),
     **dict.fromkeys(("all", "later"), _TALLY),
+    "smoothed": {"type": "integer", "minimum": 1},
 }

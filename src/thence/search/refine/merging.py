@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 from itertools import pairwise, permutations
 from typing import Any
 
@@ -141,8 +142,9 @@ class _CodeTests:
 
     @cached_property
     def ranks(self) -> Ints:
-        """The place of each column in the order of their names."""
-        return np.argsort(np.argsort([str(column.feature) for column in self.block.columns], kind="stable"))
+        """The place of each column in an order of their content; of the same content, in that of their names."""
+        keys = [(_content(column), str(column.feature)) for column in self.block.columns]
+        return np.argsort(np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64))
 
     @cached_property
     def n_ranges(self) -> Ints:
@@ -220,6 +222,12 @@ def _merge_block(encoded: EncodedRules, rules: RuleSet, bound: tuple[int, int]) 
     return boxes, tests
 
 
+def _content(column: Column) -> bytes:
+    """A hash of a sample of the codes of a column."""
+    places, frames = (max(1, n // most) for n, most in zip(column.codes.shape, (64, 1 << 14), strict=True))
+    return blake2b(column.codes[::places, ::frames].tobytes(), digest_size=16).digest()
+
+
 def _list_orders(length: int) -> Iterator[tuple[int, ...]]:
     """List the orders in which the items of an antecedent are merged along."""
     if length <= _ALL_ORDERS:
@@ -232,7 +240,7 @@ def _list_orders(length: int) -> Iterator[tuple[int, ...]]:
 def _merge_length(boxes: _Boxes, own: Ints, length: int, tests: _CodeTests, bound: tuple[int, int]) -> _Boxes:
     """Merge the boxes ``own``, which have ``length`` items; per consequent and columns, the best order is used."""
     columns = np.array(tests.column)
-    # In the order of their names: of equally good orders the first is used, which must not depend on that of columns.
+    # Of equally good orders the first is used, which must not depend on the order or the names of columns.
     places = np.argsort(tests.ranks[columns[boxes.left[own, :length]]], axis=1, kind="stable")
     items = np.take_along_axis(boxes.left[own, :length], places, axis=1)
     some = _Boxes(items, boxes.right[own], boxes.held[own], boxes.both[own], np.arange(len(own)))
