@@ -178,8 +178,8 @@ def _sentences(study: Findings) -> list[str]:
 
 
 ABOUT_CONTROLS = (
-    "How effects are told from causes and which of several readings is the cause was settled while ky10 and net6 were "
-    "looked at: no network is wholly unseen."
+    "How effects are separated from causes, and which of several readings is the cause, was settled with ky10 and net6 "
+    "in view: no network is wholly unseen."
 )
 
 ABOUT_LAWS = """\

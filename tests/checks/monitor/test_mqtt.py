@@ -97,7 +97,7 @@ def metrics(port: int) -> dict[str, float]:
 @pytest.mark.slow
 def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path, broker: Mosquitto) -> None:
     """1,000 messages a second, among them hostile ones, while monitor and broker are killed and started again."""
-    mined(tmp_path / "run", days=10)
+    mined(tmp_path / "run", days=10, confirm=False)
     later = plant(max(60, SECONDS * 1_000 // 432 + 1), seed=3, broken_from=20, first_day=10)
     later.head(500).write_parquet(tmp_path / "some.parquet")
     rows = [
@@ -173,7 +173,7 @@ def test_nothing_is_lost_and_nothing_counted_twice(tmp_path: Path, broker: Mosqu
     found = (tmp_path / "alerts.jsonl").read_text().splitlines()
     # The last six hours are still open: nothing says that no further reading will come.
     assert found == expected[: len(found)] and len(found) >= len(expected) - 40
-    assert len(found) > 5
+    assert len(found) > 20
 
 
 def test_a_broker_that_is_not_there_is_waited_for(tmp_path: Path) -> None:
