@@ -270,7 +270,8 @@ def test_a_discretizer_keeps_what_it_was_fitted_on() -> None:
 
 
 def test_the_methods_are_all_known() -> None:
-    assert set(METHODS) == {"frequency", "width", "kmeans", "quantiles", "edges", "distinct", "entropy"}
+    supervised = {"entropy", "chimerge", "tree"}
+    assert set(METHODS) == {"frequency", "width", "kmeans", "quantiles", "edges", "distinct", *supervised}
 
 
 PLUGIN = """

@@ -19,7 +19,7 @@ from thence.data.readers.table import MISSING_WORDS, ReadOptions, SourceTable
 from thence.data.readings.frames import collect
 from thence.errors import ConfigError, InputError, nearest, quote
 from thence.runs.configuration import DiscretizeConfig, InputConfig
-from thence.tables.discretization import Discretizer
+from thence.tables.discretization import Discretizer, is_supervised
 from thence.tables.frames import matching_names, read_columns
 from thence.tables.identifiers import describe_unusable, find_unusable
 from thence.tables.transactions import FeatureTable, TransactionTable
@@ -157,7 +157,7 @@ def build_rows(
         bins=10 if bins.bins is None else bins.bins,
         method=bins.method,
         bin_edges=dict(bins.bin_edges),
-        towards=bins.towards or ((given.target or "") if bins.method == "entropy" else ""),
+        towards=bins.towards or ((given.target or "") if is_supervised(bins.method) else ""),
         **options,
     )
     return replace(table, notes=(*notes, *table.notes))

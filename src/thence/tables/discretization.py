@@ -54,6 +54,8 @@ METHODS: Registry[Any] = Registry(
         "edges": "thence.tables.discretization:cut_at_edges",
         "distinct": "thence.tables.discretization:keep_distinct",
         "entropy": "thence.tables.entropy_cuts:cut_towards",
+        "chimerge": "thence.tables.chi_merge:cut_by_chi_merge",
+        "tree": "thence.tables.tree_cuts:cut_by_tree",
     },
     group="thence.discretizers",
     of=object,
@@ -215,9 +217,11 @@ def fit_binning(
             - ``edges``: given inner edges.
             - ``distinct``: the values as categories if there are at most 20, otherwise ``frequency``.
             - ``entropy``: where ``classes`` differ most, as far as each cut pays for its own description (MDL).
+            - ``chimerge``: intervals are merged until neighbours differ in ``classes`` (ChiMerge, at the level 0.05).
+            - ``tree``: the thresholds of a decision tree for ``classes``.
         bins: Number of bins, ignored by ``quantiles`` and ``edges``.
         bin_edges: Increasing numbers for ``quantiles`` (between 0 and 1) and ``edges``; refused by other methods.
-        classes: For ``entropy``: the class of each number as an integer, −1 for missing, or a matrix (targets ×
+        classes: For the last three: the class of each number as an integer, −1 for missing, or a matrix (targets ×
             numbers) of them; refused by other methods.
 
     Raises:
@@ -244,7 +248,7 @@ def _fit(
     if (classes is not None) != _takes(find, "classes"):
         raise ConfigError(
             f"method '{method}' {'takes no' if classes is not None else 'needs the'} classes of a target",
-            hint="use method='entropy' with towards='…', the name of a column, a sensor or a kind",
+            hint=f"use {_supervised_text()} with towards='…', the name of a column, a sensor or a kind",
         )
     given = None if bin_edges is None else np.asarray(bin_edges, dtype=np.float64)
     if _takes(find, "bin_edges"):
@@ -276,6 +280,23 @@ def _fit(
 
 def _takes(find: BinningMethod, parameter: str) -> bool:
     return parameter in inspect.signature(find).parameters
+
+
+def is_supervised(method: str) -> bool:
+    """Return whether a binning method tells the states of a target apart.
+
+    Args:
+        method: Its name.
+
+    Examples:
+        >>> [name for name in METHODS.built_in if is_supervised(name)]
+        ['entropy', 'chimerge', 'tree']
+    """
+    return _takes(METHODS.load(method), "classes")
+
+
+def _supervised_text() -> str:
+    return " or ".join(f"method='{name}'" for name in METHODS.built_in if is_supervised(name))
 
 
 def _check_bins(bins: Any) -> None:
@@ -623,7 +644,7 @@ class Discretizer:
         states: The states that were seen, by kind, or by sensor where it has no kind.
         window_seconds: Length of the windows that the bins were fitted on; 0 if it is not known.
         parts: Number of finer bins that each bin is cut into, for thresholds sharper than the bins of the search.
-        towards: For the method ``entropy``: a column, sensor or kind whose states the bins of the others tell apart.
+        towards: For a method that has a target: a column, sensor or kind whose states the bins of the others tell apart.
 
     Raises:
         ConfigError: If ``method``, ``bins``, ``scope``, ``parts`` or ``towards`` is invalid.
@@ -656,9 +677,10 @@ class Discretizer:
         _check_bins(self.bins)
         if not isinstance(self.parts, int) or not 1 <= self.parts * self.bins <= MAX_BINS:
             raise ConfigError(f"parts must be an integer from 1 to {MAX_BINS // self.bins}, got {self.parts!r}")
-        if self.towards and self.method != "entropy":
+        if self.towards and not is_supervised(self.method):
             raise ConfigError(
-                f"'towards' does not apply to the method '{self.method}'", hint="use method='entropy', or leave it out"
+                f"'towards' does not apply to the method '{self.method}'",
+                hint=f"use {_supervised_text()}, or leave it out",
             )
 
     @property
@@ -697,7 +719,7 @@ class Discretizer:
 
         Args:
             groups: Numbers by key. Those of a large pool are not joined if the method is ``frequency``.
-            classes: For the method ``entropy``: classes by key, each a matrix (targets × numbers), −1 for missing. Keys
+            classes: For a method that has a target: classes by key, each a matrix (targets × numbers), −1 for missing. Keys
                 without classes, such as that of the target itself, get bins of equal count.
 
         Returns:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +31,71 @@ def cut_towards(values: FloatArray, bins: int, classes: npt.NDArray[np.integer])
         >>> cut_towards(np.arange(20.0), 5, classes[None, :]).tolist()
         [9.5]
     """
+    return cut_each_target(
+        values, bins, classes, lambda own, target, most: cut_by_entropy(own, target, fallback=1, most=most - 1)
+    )
+
+
+def cut_each_target(
+    values: FloatArray,
+    bins: int,
+    classes: npt.NDArray[np.integer],
+    cut: Callable[[FloatArray, npt.NDArray[np.int64], int], FloatArray],
+) -> FloatArray:
+    """Return the cuts towards any of some targets; up to three equal shares where no target accepts a cut.
+
+    Args:
+        values: The numbers, all finite.
+        bins: Maximum number of bins per target.
+        classes: Matrix (targets × numbers) of classes, −1 where the class is missing.
+        cut: Finds the cuts towards one target: a function of numbers, classes and the maximum number of bins.
+
+    Examples:
+        >>> cut_each_target(np.arange(4.0), 2, np.array([[0, 0, 1, 1], [0, 1, 1, -1]]), lambda v, c, _: v[c == 1][:1])
+        array([1., 2.])
+    """
     found = []
     for target in np.asarray(classes, np.int64):
         known = target >= 0
-        found.append(cut_by_entropy(values[known], target[known], fallback=1, most=bins - 1))
+        found.append(cut(values[known], target[known], bins))
     cuts = np.unique(np.concatenate(found)) if found else np.empty(0)
     return cuts if len(cuts) else cut_by_entropy(values, np.zeros(len(values), np.int64), fallback=min(bins, 3))
+
+
+def class_sums(
+    values: FloatArray, classes: npt.NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
+    """Return numbers in order, how many rows of each class come before each, and where a new number begins.
+
+    Args:
+        values: The numbers; NaN is missing.
+        classes: The class of each number, from 0.
+
+    Examples:
+        >>> ordered, sums, places = class_sums(np.array([2.0, 1.0, 2.0]), np.array([1, 0, 1]))
+        >>> ordered.tolist(), sums.tolist(), places.tolist()
+        ([1.0, 2.0, 2.0], [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1])
+    """
+    present = ~np.isnan(values)
+    order = np.argsort(values[present], kind="stable")
+    ordered = values[present][order]
+    hot = np.eye(int(classes.max(initial=0)) + 1)[classes[present][order]]
+    sums = np.vstack([np.zeros(hot.shape[1]), np.cumsum(hot, axis=0)])
+    # Only between different values may a column be cut.
+    return ordered, sums, np.flatnonzero(np.diff(ordered) > 0) + 1
+
+
+def midpoints(ordered: FloatArray, places: npt.NDArray[np.int64]) -> FloatArray:
+    """Return cuts at some places of ordered numbers, each the shortest decimal number near the middle of a gap.
+
+    Args:
+        ordered: The numbers in order.
+        places: Positions of the first number after each cut.
+    """
+    low, high = ordered[places - 1], ordered[places]
+    # Halfway between two values of the data is the fairest guess for values that it does not have.
+    half = low + (high - low) / 2
+    return shorten_cuts(np.where(half > low, half, high), ordered)
 
 
 def cut_by_entropy(
@@ -53,21 +113,11 @@ def cut_by_entropy(
         >>> cut_by_entropy(np.arange(20.0), np.repeat([0, 1], 10)).tolist()
         [9.5]
     """
-    present = ~np.isnan(values)
-    order = np.argsort(values[present], kind="stable")
-    ordered = values[present][order]
-    if not len(ordered) or ordered[0] == ordered[-1]:
+    ordered, sums, places = class_sums(values, classes)
+    if not len(places):
         return np.empty(0)
-    hot = np.eye(int(classes.max()) + 1)[classes[present][order]]
-    sums = np.vstack([np.zeros(hot.shape[1]), np.cumsum(hot, axis=0)])
-    # Only between different values may a column be cut.
-    places = np.flatnonzero(np.diff(ordered) > 0) + 1
     found = sorted(_split(sums, places, len(ordered) if most is None else most))
-    at = np.array(found, np.int64) if found else _equal_shares(ordered, fallback)
-    low, high = ordered[at - 1], ordered[at]
-    # Halfway between two values of the data is the fairest guess for values that it does not have.
-    half = low + (high - low) / 2
-    return shorten_cuts(np.where(half > low, half, high), ordered)
+    return midpoints(ordered, np.array(found, np.int64) if found else _equal_shares(ordered, fallback))
 
 
 def _equal_shares(ordered: FloatArray, shares: int) -> npt.NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Targets: the columns towards which the bins of all others are cut, and their states row by row.
 
-This module looks columns up and numbers their states; the cuts are made in ``thence.tables.entropy_cuts``.
+This module looks columns up and numbers their states; the cuts are made by the binning method.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from thence.errors import ConfigError, nearest
 from thence.language.items import Aspect, Feature
-from thence.tables.discretization import Discretizer, fit_binning
+from thence.tables.discretization import Discretizer, fit_binning, is_supervised
 
 Ints = npt.NDArray[np.int64]
 
@@ -34,7 +34,7 @@ def find_targets(towards: str, features: Sequence[Feature]) -> list[int]:
     readings = [(at, f) for at, f in enumerate(features) if f.aspect is Aspect.MEASUREMENT and not f.name]
     names = sorted({name for _, f in readings for name in (f.subject, f.label) if name})
     if not towards:
-        raise ConfigError("method 'entropy' needs a target", hint="give towards='…': a column, a sensor or a kind")
+        raise ConfigError("the binning method needs a target", hint="give towards='…': a column, a sensor or a kind")
     found = [at for at, f in readings if f.subject == towards] or [at for at, f in readings if f.label == towards]
     if not found:
         hint = nearest(towards, names) or "known: " + ", ".join(names[:20])
@@ -78,7 +78,7 @@ def classes_by_key(
         >>> classes_by_key(made, [np.array([0, 1])], ["flow", "flow", "level"], ["level"])["flow"].tolist()
         [[0, 1, 0, 1]]
     """
-    if discretizer.method != "entropy":
+    if not is_supervised(discretizer.method):
         return None
     own = set(targets)
     matrix = np.stack(list(states))

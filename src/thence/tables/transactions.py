@@ -26,7 +26,7 @@ from thence.errors import ConfigError, InputError, MiningError, RunError, Thence
 from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.language.patterns import Pattern
 from thence.tables.blocks import Block, Codes, Column, Indices, SiteFrames, as_codes
-from thence.tables.discretization import FINE_BINS, Discretizer
+from thence.tables.discretization import FINE_BINS, Discretizer, is_supervised
 from thence.tables.frames import read_columns, split_times
 from thence.tables.matching import column_of
 from thence.tables.targets import classes_by_key, find_targets, number_states
@@ -247,7 +247,7 @@ class TransactionTable:
             categorical: Names or patterns (with ``*`` and ``?``) of columns that hold states.
             numeric: Names or patterns of columns that hold numbers.
             bin_edges: Given edges by column, instead of fitted ones.
-            towards: For the method ``entropy``: the column whose states the bins of the others tell apart.
+            towards: For a binning method that has a target: the column whose states the bins of the others tell apart.
             time: The column with the time of each row, in increasing order; it is not a feature.
             like: An earlier table, a run or a discretizer, whose columns, states and bins are used as they are. Columns
                 may be in any order, and further ones are ignored. States that the earlier table does not have are
@@ -723,7 +723,7 @@ class FeatureTable:
 
     def _classes(self, discretizer: Discretizer, keys: Sequence[str]) -> Mapping[str, npt.NDArray[np.int64]] | None:
         """Return the states towards which numbers are cut, by key; ``None`` if the method needs none."""
-        if discretizer.method != "entropy":
+        if not is_supervised(discretizer.method):
             return None
         targets = find_targets(discretizer.towards, self.features)
         states = [

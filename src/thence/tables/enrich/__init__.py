@@ -85,15 +85,15 @@ def build(
     """
     # Heavy modules are imported when a table is built, so that a configuration can be checked without them.
     from thence.data.graph.knowledge_graph import note_dated_structure
-    from thence.tables.discretization import FINE_BINS, FINE_RANKS, Discretizer
+    from thence.tables.discretization import FINE_BINS, FINE_RANKS, Discretizer, is_supervised
     from thence.tables.enrich.rare import note_switches
     from thence.tables.enrich.surroundings import Surroundings
 
     chosen, around = _check(mode, Surroundings(graph, binding, ontology, properties))
     given = discretizer or Discretizer()
-    if given.method == "entropy" and mode in ("lifted", "existential"):
+    if is_supervised(given.method) and mode in ("lifted", "existential"):
         raise ConfigError(
-            f"the method 'entropy' does not apply to the enrichment '{mode}': its rows have no single target",
+            f"the method '{given.method}' does not apply to the enrichment '{mode}': its rows have no single target",
             hint="use enrich='none' or 'grounded', or sharpen the rules: refine={'sharpen': True}",
         )
     options = EnrichOptions(

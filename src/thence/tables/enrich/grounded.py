@@ -21,7 +21,7 @@ from thence.language.items import Aspect, Feature, Interval, Item, Role, Value
 from thence.language.time_names import TimeForm, parse_time_name
 from thence.tables.bitmaps.bits import run_threads, split_range
 from thence.tables.blocks import Block, Codes, Column, as_codes
-from thence.tables.discretization import Discretizer
+from thence.tables.discretization import Discretizer, is_supervised
 from thence.tables.enrich.base import Enrichment, Frames
 from thence.tables.enrich.facts import Fact, are_numbers, category_codes, member_codes, property_fact
 from thence.tables.enrich.surroundings import Surroundings
@@ -179,7 +179,7 @@ def fit_missing(
     groups: dict[str, list[npt.NDArray[np.float64]]],
     classes: Mapping[str, npt.NDArray[np.int64]] | None = None,
 ) -> Discretizer:
-    """Fit the groups for which a discretizer has no bins; ``classes`` are those of the method ``entropy``."""
+    """Fit the groups for which a discretizer has no bins; ``classes`` are those of a target."""
     new = {key: Pool(partial(iter, parts)) for key, parts in groups.items() if key not in discretizer.binnings}
     return discretizer.fit(new, classes=classes) if new else discretizer
 
@@ -188,7 +188,7 @@ def _classes(
     readings: WindowedReadings, around: Surroundings, discretizer: Discretizer, fit_frames: Frames
 ) -> Mapping[str, npt.NDArray[np.int64]] | None:
     """Return the states towards which readings are cut, by key; ``None`` if the method needs none."""
-    if discretizer.method != "entropy":
+    if not is_supervised(discretizer.method):
         return None
     numeric = [(feature, values) for feature, values in numeric_readings(readings, around) if not _is_earlier(feature)]
     states = [(c.feature, np.where(c.codes[0] < 0, np.nan, c.codes[0])) for c in state_columns(readings, around)]
