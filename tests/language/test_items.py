@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thence.errors import InputError
-from thence.language.english import format_test
+from thence.language.constraints import ItemFilter, prepare_constraint
+from thence.language.english import format_clause, format_test
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role
 from thence.language.short_text import short_item
 
@@ -187,7 +188,7 @@ def test_ranges_that_exclude_their_low_end_or_include_their_high_end_are_written
     for interval, text, short, words in (
         (Interval(after(0.0), 2.89), "(0.0, 2.89)", "0 < a < 2.89", "above 0 but below 2.89"),
         (Interval(1.0, after(3.0)), "[1.0, 3.0]", "1 ≤ a ≤ 3", "at least 1 and at most 3"),
-        (Interval(after(-2.5), after(3.0)), "(-2.5, 3.0]", "−2.5 < a ≤ 3", "above −2.5 and at most 3"),
+        (Interval(after(-2.5), after(3.0)), "(-2.5, 3.0]", "-2.5 < a ≤ 3", "above −2.5 and at most 3"),
         (Interval(1.0, 2.0), "[1.0, 2.0)", "1 ≤ a < 2", "1–2"),
     ):
         for negated in (False, True):
@@ -205,3 +206,20 @@ def test_ranges_that_exclude_their_low_end_or_include_their_high_end_are_written
     for wrong in ("(a).value in (3, 3)", "(a).value in (1.7976931348623157e308, inf)", "(a).value in (1, 2"):
         with pytest.raises(InputError):
             Item.parse(wrong)
+
+
+@pytest.mark.parametrize("text", ["(a).value < −2.5", "(a).value ∈ [−2.5, 3.0)", "(a).value = −1e−9"])
+def test_a_pasted_minus_of_either_kind_is_read(text: str) -> None:
+    """Regression: the minus that sentences are set with was an unexpected character."""
+    assert Item.parse(text) == Item.parse(text.replace("−", "-"))
+    assert "−" not in str(Item.parse(text))
+
+
+def test_texts_that_people_paste_have_the_minus_of_the_keyboard() -> None:
+    """Regression: ``to_pandas`` wrote U+2212, which Python, TOML and a shell do not read as a minus."""
+    item = Item.among(Feature("outside"), Interval(-2.5, -1.0))
+    assert short_item(item) == "-2.5 ≤ outside < -1"
+    assert format_clause(item) == "outside is −2.5 to −1"
+    for text in ("-2.5 ≤ outside < -1", "−2.5 ≤ outside < −1"):
+        assert prepare_constraint(text) is not None
+        assert ItemFilter(item=text).matches(item)

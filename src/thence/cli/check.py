@@ -47,7 +47,7 @@ def _refuse(ontology: dict[str, Any] | None) -> None:
 
 def examine(config: Config) -> dict[str, Any]:
     """Return what is known of a job before mining, ready for JSON."""
-    found = _examine_rows(config) if config.input.target is not None else _examine_system(config)
+    found = _examine_rows(config) if config.input.has_rows else _examine_system(config)
     return {**found, "output": _output(config)}
 
 
@@ -68,7 +68,7 @@ def _examine_rows(config: Config) -> dict[str, Any]:
     from thence.runs.frames import build_row_features, build_rows, read_rows
     from thence.runs.planning import plan
 
-    config, miner = plan(config, settings={"consequent": config.input.target}, graph=False)
+    config, miner = plan(config, settings={"consequent": config.input.target} if config.input.target else {}, graph=False)
     frame = read_rows(config.input.sensors, config.input)
     raw = miner.wants == "numbers"
     table = build_row_features(frame, config.input) if raw else build_rows(frame, config.input, config.discretize)

@@ -16,7 +16,7 @@ from typing import Any
 
 from thence.errors import ConfigError, InputError, nearest
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role
-from thence.language.short_text import ShortTest, short_item, split_short
+from thence.language.short_text import ShortTest, plain_minus, short_item, split_short
 from thence.language.states import state_key
 
 
@@ -139,7 +139,7 @@ def _text_fits(item: Item, text: str) -> bool:
     if exact is not None:
         return exact == item
     short = split_short(text)
-    return short_item(item) == text or (short is not None and _short_fits(item, short))
+    return short_item(item) in (text, plain_minus(text)) or (short is not None and _short_fits(item, short))
 
 
 @lru_cache(maxsize=256)

@@ -44,25 +44,26 @@ _DURATION_UNITS = {"us": "microsecond", "ms": "millisecond", "s": "second", "min
 _FRACTIONS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
 
 
-def format_number(value: float) -> str:
+def format_number(value: float, *, minus: str = "−") -> str:
     """Format a number with all its digits, thousands separated; what is printed is the number itself.
 
     Args:
         value: The number.
+        minus: The sign of negative numbers; ``"-"`` in what people paste.
 
     Examples:
         >>> format_number(999.987), format_number(-0.5), format_number(12000.0), format_number(1.5e-9)
         ('999.987', '−0.5', '12,000', '1.5e−9')
     """
     if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
+        return "∞" if value > 0 else f"{minus}∞"
     if value and not _SMALLEST_PLAIN <= abs(value) < _LARGEST_PLAIN:
         digits, _, exponent = f"{Decimal(repr(float(value))).normalize():e}".partition("e")
-        return f"{digits}e{int(exponent)}".replace("-", "−")
+        return f"{digits}e{int(exponent)}".replace("-", minus)
     text = f"{Decimal(repr(float(value))):,f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text.replace("-", "−")
+    return "0" if text == "-0" else text.replace("-", minus)
 
 
 def format_unit(unit: str) -> str:
@@ -343,6 +344,8 @@ def names_a_point(place: str, kind: str) -> bool:
 
 def _measurement(item: Item, context: str, it: str = "") -> str:
     feature = item.feature
+    if item.is_presence:
+        return feature.subject
     if feature.role is Role.TIME:
         noun = {"hour": "the hour of day", "weekday": "the day"}.get(feature.name, feature.name)
         return f"{noun} is {format_test(item)}"

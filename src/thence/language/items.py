@@ -195,7 +195,7 @@ RESERVED = frozenset({"value", "rank", "some", "in", "not", "time", "inf", "nan"
 class Feature:
     """One column of a table: a subject and what is observed of it.
 
-    ``unit``, ``place``, ``classes`` and ``reads`` are metadata and are ignored in comparisons.
+    ``unit``, ``place``, ``classes``, ``reads`` and ``presence`` are metadata and are ignored in comparisons.
 
     Args:
         subject: Id of the sensor, node or edge, or name of the variable; of a link of a pattern, that of its source.
@@ -213,6 +213,7 @@ class Feature:
         place: Node to which the sensor is bound.
         classes: Classes of that node and their ancestors.
         reads: Sets of sensors that an aggregate is computed from.
+        presence: Whether it is an item of baskets, of which only the presence is told.
 
     Examples:
         >>> str(Feature("s1", Aspect.MEASUREMENT, label="flow", unit="m3/h"))
@@ -235,6 +236,7 @@ class Feature:
     place: str = field(default="", compare=False)
     classes: frozenset[str] = field(default=frozenset(), compare=False)
     reads: frozenset[str] = field(default=frozenset(), compare=False)
+    presence: bool = field(default=False, compare=False)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -321,8 +323,9 @@ class Feature:
         for name in ("name", "label", "other", "unit", "place"):
             if getattr(self, name):
                 out[name] = getattr(self, name)
-        if self.relative:
-            out["relative"] = True
+        for name in ("relative", "presence"):
+            if getattr(self, name):
+                out[name] = True
         for name in ("classes", "reads"):
             if getattr(self, name):
                 out[name] = sorted(getattr(self, name))
@@ -355,6 +358,7 @@ class Feature:
             place=data.get("place", ""),
             classes=frozenset(data.get("classes", ())),
             reads=frozenset(data.get("reads", ())),
+            presence=data.get("presence", False),
         )
 
 
@@ -495,6 +499,11 @@ class Item:
         except ValueError:
             raise ValueError(f"no number is {operator} {value!r}") from None
         return item
+
+    @property
+    def is_presence(self) -> bool:
+        """Whether it says that an item is in a basket, so that its name alone says it."""
+        return self.feature.presence and self.operator is Operator.EQ and self.value is True
 
     def negated(self) -> Item:
         """Return the item that holds in exactly the rows with a known value in which this one does not."""
@@ -640,7 +649,7 @@ def _require_types(data: Mapping[str, Any]) -> None:
     for name, value in data.items():
         if name in ("classes", "reads"):
             right = isinstance(value, list) and all(isinstance(member, str) for member in value)
-        elif name == "relative":
+        elif name in ("relative", "presence"):
             right = isinstance(value, bool)
         else:
             right = isinstance(value, list if name == "where" else str)
@@ -675,7 +684,7 @@ _TOKEN = re.compile(
     r"(?P<quoted>`(?:[^`]|``)*`)"
     r"|(?P<string>'(?:[^'\\]|\\.)*')"
     r"|(?P<arrow>\]->|\]-|\)-\[)"
-    r"|(?P<number>[+-]?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf)(?![\w]))"
+    r"|(?P<number>[+\-−]?(?:\d+(?:\.\d*)?(?:[eE][+\-−]?\d+)?|\.\d+(?:[eE][+\-−]?\d+)?|inf)(?![\w]))"
     r"|(?P<word>[^\W\d]\w*)"
     r"|(?P<op>!=|<=|>=|[=≠<≤>≥∈∉])"
     r"|(?P<mark>[()\[\]{}:.,?])"
@@ -790,7 +799,7 @@ class _Parser:
 
     def number(self) -> float:
         if self.at < len(self.tokens) and self.tokens[self.at][0] == "number":
-            return float(self.take())
+            return float(self.take().replace("−", "-"))
         if self.peek() == "inf":
             self.take()
             return math.inf

@@ -19,6 +19,8 @@ _NUMBER = r"([+\-−]?(?:\d[\d,]*(?:\.\d*)?(?:[eE][+\-−]?\d+)?|\.\d+|inf|∞))
 _BETWEEN = re.compile(rf"\s*{_NUMBER}\s*(<=|≤|<)\s*(\S|\S.*?\S)\s*(<=|≤|<)\s*{_NUMBER}\s*")
 _COMPARED = re.compile(rf"\s*(\S|\S.*?\S)\s*{_SYMBOL}\s*(.+)", re.S)
 
+_TYPOGRAPHIC_MINUS = re.compile(r"−(?=[\d.∞])")
+
 
 class ShortTest(NamedTuple):
     """A short form, taken apart: a name, and one or two comparisons that must hold."""
@@ -34,19 +36,23 @@ def short_item(item: Item) -> str:
         >>> from thence.language.items import Feature
         >>> short_item(Item.is_(Feature("shape"), "flat")), short_item(Item.is_(Feature("petal"), Interval(4.5, 5)))
         ('shape = flat', '4.5 ≤ petal < 5')
+        >>> short_item(Item.compare(Feature("outside"), "<", -2.5))
+        'outside < -2.5'
     """
     feature = item.feature
     if feature.aspect is not Aspect.MEASUREMENT or feature.role is not Role.SENSOR or feature.relative or feature.where:
-        return format_clause(item)
+        return plain_minus(format_clause(item))
+    if item.is_presence:
+        return feature.subject
     name = f"{feature.name} of {feature.subject}" if feature.name else feature.subject
     value = item.value
     if isinstance(value, Interval):
         inside = item.operator is Operator.IN
         if value.at is not None:
-            return f"{name} {'=' if inside else '≠'} {format_number(value.at)}"
+            return f"{name} {'=' if inside else '≠'} {_number(value.at)}"
         after, last = just_below(value.low), just_below(value.high)
-        low = f"{format_number(value.low)} ≤" if after is None else f"{format_number(after)} <"
-        high = f"< {format_number(value.high)}" if last is None else f"≤ {format_number(last)}"
+        low = f"{_number(value.low)} ≤" if after is None else f"{_number(after)} <"
+        high = f"< {_number(value.high)}" if last is None else f"≤ {_number(last)}"
         text = f"{low} {name} {high}"
         return text if inside else f"not {text}"
     if isinstance(value, frozenset):
@@ -69,10 +75,25 @@ def short_items(items: Sequence[Item]) -> list[str]:
     return [str(item) if text in alike else text for text, item in zip(short, items, strict=True)]
 
 
+def plain_minus(text: str) -> str:
+    """Return a text with the minus of the keyboard before its numbers.
+
+    Examples:
+        >>> plain_minus("inflow − demand is below −0.5")
+        'inflow − demand is below -0.5'
+    """
+    return _TYPOGRAPHIC_MINUS.sub("-", text)
+
+
+def _number(value: float) -> str:
+    """A number as people paste it into code, with the minus of the keyboard."""
+    return format_number(value, minus="-")
+
+
 def _value_text(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return format_number(value) if isinstance(value, float) else value
+    return _number(value) if isinstance(value, float) else value
 
 
 def split_short(text: str) -> ShortTest | None:

@@ -113,6 +113,9 @@ class InputConfig(Section):
     start: str | None = setting(None, "Only readings from this time on")
     end: str | None = setting(None, "Only readings before this time")
     target: str | None = setting(None, "Column that rules conclude about; rows are then transactions, without times")
+    basket: bool | None = setting(
+        None, "Rows are baskets: what is false or 0 is no item (default: if all columns are truth values or one-hot)"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,11 +127,17 @@ class InputConfig(Section):
             )
         if self.options and self.dataset is None:
             raise ConfigError("'options' are for a data set, but 'dataset' is not set", hint="set 'dataset'")
-        if self.target is not None and (self.dataset is not None or self.graph is not None):
+        if self.has_rows and (self.dataset is not None or self.graph is not None):
+            name = "basket" if self.target is None else "target"
             raise ConfigError(
-                "'target' is for a table whose rows are transactions, without a graph",
+                f"'{name}' is for a table whose rows are transactions, without a graph",
                 hint="for sensor data, set 'consequent' of the miner instead",
             )
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether what is read is a plain table, whatever its columns are."""
+        return self.target is not None or self.basket is not None
 
     def with_paths(self, change: Callable[[str, str], str]) -> Self:
         """Return the section with other paths of its files.

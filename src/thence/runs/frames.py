@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thence._base.frames import is_frame, to_polars_frame
+from thence._base.frames import is_frame
 from thence._base.settings.numbers import shown
 from thence.data.readers.files import find_paths, read_tables, table_from_frame
 from thence.data.readers.roles import NotDataError, find_roles
@@ -19,6 +19,7 @@ from thence.data.readers.table import MISSING_WORDS, ReadOptions, SourceTable
 from thence.data.readings.frames import collect
 from thence.errors import ConfigError, InputError, nearest, quote
 from thence.runs.configuration import DiscretizeConfig, InputConfig
+from thence.tables.baskets import basket_table, frame_of, is_baskets, is_binary, is_one_hot
 from thence.tables.discretization import Discretizer, is_supervised
 from thence.tables.frames import matching_names, read_columns
 from thence.tables.identifiers import describe_unusable, find_unusable
@@ -32,10 +33,11 @@ MAX_CLASSES = 20
 ROW_OPTIONS = ("categorical", "numeric", "ignore", "sheet")
 """The keywords of ``read_sensors`` that also apply to plain tables."""
 _LARGEST_EXACT = 2**53
+_BASKETS = "rows are baskets: what is false is no item (basket=False makes it a state)"
 
 
 def is_plain_table(source: Any) -> bool:
-    """Return whether a source is a frame in which no column is a time.
+    """Return whether a source is a frame in which no column is a time, or baskets.
 
     Examples:
         >>> import polars as pl
@@ -45,7 +47,7 @@ def is_plain_table(source: Any) -> bool:
         False
     """
     if not is_frame(source):
-        return False
+        return is_baskets(source)
     try:
         find_roles(table_from_frame(source), ReadOptions())
     except NotDataError as error:
@@ -59,7 +61,7 @@ def read_rows(source: Any, given: InputConfig) -> pl.DataFrame:
     """Return the rows of a frame or a file, as columns of their types.
 
     Args:
-        source: A polars, pandas or Arrow frame, or the path of a file.
+        source: A polars, pandas or Arrow frame, baskets, or the path of a file.
         given: The section ``[input]``; ``target``, ``select`` and the options that apply to plain tables are used.
 
     Raises:
@@ -74,9 +76,10 @@ def read_rows(source: Any, given: InputConfig) -> pl.DataFrame:
         raise ConfigError(
             "'start' and 'end' do not apply to a table whose rows are transactions", hint="leave them out"
         )
-    frame = to_polars_frame(source) if is_frame(source) else _read_file(source, given)
+    in_memory = is_frame(source) or is_baskets(source)
+    frame = frame_of(source) if in_memory else _read_file(source, given)
     if not frame.height:
-        raise InputError("the table has no rows", where="frame" if is_frame(source) else str(source))
+        raise InputError("the table has no rows", where="frame" if in_memory else str(source))
     names = frame.columns
     if given.select:
         names = [*matching_names(given.select, names, option="select")]
@@ -151,6 +154,10 @@ def build_rows(
         like: Bins to use where they apply, instead of fitted ones.
     """
     usable, options, notes = _prepared(frame, given)
+    if _are_baskets(usable, given):
+        return basket_table(usable, notes=[*notes, _BASKETS])
+    if given.basket is None and is_binary(usable):
+        notes = [*notes, "0 and 1 are states; basket=True takes 1 as an item and 0 as none"]
     table = TransactionTable.from_frame(
         usable,
         like=like,
@@ -161,6 +168,11 @@ def build_rows(
         **options,
     )
     return replace(table, notes=(*notes, *table.notes))
+
+
+def _are_baskets(frame: pl.DataFrame, given: InputConfig) -> bool:
+    """Whether rows are baskets: as asked, or by what is in them unless a target has all its states concluded."""
+    return given.target is None and is_one_hot(frame) if given.basket is None else given.basket
 
 
 def build_row_features(frame: pl.DataFrame, given: InputConfig) -> FeatureTable:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
-from thence._base.settings.numbers import shown
+from thence._base.settings.numbers import MOST_ANTECEDENTS, shown
 from thence._base.settings.typed import Location, build, converted
 from thence.errors import ConfigError
 from thence.language.patterns import Pattern
@@ -115,9 +115,9 @@ def _rows_of(section: str) -> list[Option]:
     return out
 
 
-def _rows_in(place: str, *declared: tuple[str, Any, str]) -> list[Option]:
+def _rows_in(place: str, *declared: tuple[Any, ...]) -> list[Option]:
     """Rows for the settings of a table that is no section: those of readers and miners."""
-    return [Option(name, (f"{place}.{name}",), kind, help) for name, kind, help in declared]
+    return [Option(name, (f"{place}.{name}",), *rest) for name, *rest in declared]
 
 
 _TEXTS, _TABLE = tuple[str, ...], Mapping[str, Any]
@@ -150,7 +150,7 @@ OPTIONS: tuple[Option, ...] = (
         ("min_confidence", float, "Minimum confidence: share of the rows of the antecedent in which the rule holds"),
         ("consequent", str, "Only rules that conclude this: a column, sensor or kind, or an item: 'state = open'"),
         ("antecedent", str, "Only rules with such items on the left: a column, sensor or kind, or an item"),
-        ("max_antecedents", int, "Maximum number of items in an antecedent"),
+        ("max_antecedents", int, f"Maximum number of items in an antecedent; None in Python or {MOST_ANTECEDENTS}: any", 2),
         ("similarity", float, "Similarity threshold of a neural miner"),
     ),
     Option("setting", ("miner.",), _TABLE, "Any settings of the miner as key=value", flag="--set", in_python=False),
@@ -202,6 +202,7 @@ class MineOptions(TableOptions, total=False):
     options: Mapping[str, Any] | None
     system: Mapping[str, str | Path] | None
     target: str | None
+    basket: bool | None
     select: str | Iterable[str] | None
     start: str | None
     end: str | None

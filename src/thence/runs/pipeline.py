@@ -85,7 +85,7 @@ def run_given(
         executor: Where to mine and count, if the caller has passed one.
     """
     sensors, *others = given
-    if asked.input.target is not None or (others[0] is None and others[1] is None and is_plain_table(sensors)):
+    if asked.input.has_rows or (others[0] is None and others[1] is None and is_plain_table(sensors)):
         if any(part is not None for part in others):
             raise ConfigError(
                 "'target' is for a table whose rows are transactions, without a graph",
@@ -130,7 +130,7 @@ def run_config(
         >>> run_config(config, progress="off").complete
         True
     """
-    if config.input.target is not None:
+    if config.input.has_rows:
         with show_progress(progress) as report:
             return _run_rows(config, None, {}, config.input.sensors, report)
     planned, miner = plan(config)

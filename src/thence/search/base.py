@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkab
 
 from thence._base.cluster.executors import Executor
 from thence._base.progress import Progress, silent
+from thence._base.settings.numbers import MOST_ANTECEDENTS
 from thence._base.settings.registry import Registry
 from thence._base.settings.typed import check_settings
 from thence.errors import ConfigError, nearest
@@ -100,7 +101,7 @@ class BaseMiner(ABC):
     if TYPE_CHECKING:
 
         @property
-        def max_antecedents(self) -> int: ...
+        def max_antecedents(self) -> int | None: ...
         @property
         def min_support(self) -> float | None: ...
         @property
@@ -129,6 +130,9 @@ class BaseMiner(ABC):
         """Check the settings: their declared types and ranges, and those that mean the same in every miner."""
         if not is_dataclass(self):
             return
+        if self.max_antecedents is None:
+            # Written as a number, since a configuration file has no null.
+            object.__setattr__(self, "max_antecedents", MOST_ANTECEDENTS)
         check_settings(self)
         # Any other word would be taken for the first, and the counts would not be those asked for.
         if self.denominator not in DENOMINATORS:
@@ -140,6 +144,16 @@ class BaseMiner(ABC):
                 object.__setattr__(self, side, prepare_constraint(getattr(self, side)))
             except ConfigError as error:
                 raise ConfigError(f"'{side}': {error.message}", hint=error.hint) from None
+
+    def longest(self, table: TransactionTable) -> int:
+        """Return the largest number of antecedent items that a rule of this miner can have on a table.
+
+        Args:
+            table: The table.
+        """
+        widest = max((len(block.columns) for block in table.blocks), default=0)
+        most = MOST_ANTECEDENTS if self.max_antecedents is None else self.max_antecedents
+        return min(most, max(widest - 1, 1))
 
     @property
     def label(self) -> str:

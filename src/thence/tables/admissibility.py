@@ -31,7 +31,7 @@ def item_masks(
         consequent: Constraint on consequents.
         context_consequents: Whether constant columns and context columns (graph properties) may be consequents. Any
             antecedent implies a constant, so by default such rules are excluded. A reading that never changes says
-            nothing in an antecedent either, and is excluded from both sides.
+            nothing in an antecedent either, and is excluded from both sides. An item of every basket is kept.
 
     What will be is never in an antecedent, and what was is never a consequent, whatever the settings say.
 
@@ -40,7 +40,7 @@ def item_masks(
     """
     left, right = block.minable.copy(), block.minable.copy()
     if not context_consequents:
-        constant = np.array([column.is_constant for column in block.columns], bool)
+        constant = np.array([column.is_constant and not column.feature.presence for column in block.columns], bool)
         reading = np.array([column.feature.aspect is Aspect.MEASUREMENT for column in block.columns], bool)
         right &= ~block.context
         right &= ~constant[block.column_of_item]

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import thence as th
 from tests.helpers.examples import examples
 from tests.helpers.tables import all_rules, count_by_hand, factorised_tables, plain_tables
 from thence.errors import ConfigError
+from thence.lab.baselines.exhaustive import FPGrowth
 from thence.language.constraints import ItemFilter
 from thence.language.patterns import Pattern
 from thence.search.exact.miner import Exact
@@ -201,3 +203,15 @@ def test_near_is_capped_like_any_search(table: TransactionTable) -> None:
     assert len(capped) == len(every) - 1
     assert any("stopped at" in note for note in capped.notes)
     assert not any("stopped at" in note for note in Exact(near=near, max_rules=len(every)).mine(table).notes)
+
+
+@pytest.mark.parametrize("miner", [Exact, FPGrowth])
+def test_no_limit_finds_rules_of_every_length(miner: Any) -> None:
+    frame = pl.DataFrame({name: ["x"] * 5 + ["y"] * 5 for name in "abcde"})
+    table = TransactionTable.from_frame(frame)
+    unlimited = miner(max_antecedents=None).mine(table)
+    assert len(unlimited) == len(miner(max_antecedents=4).mine(table)) == 2 * 5 * (2**4 - 1)
+    assert unlimited.measure("antecedents").max() == 4
+    run = th.mine(frame, max_antecedents=None, refine=None, progress="off")
+    assert len(run.rules) == len(unlimited)
+    assert run.config.miner.settings["max_antecedents"] == 100, "a configuration file has no null"

@@ -244,3 +244,17 @@ def test_rules_whose_table_is_gone_have_no_coverage(tmp_path: Path) -> None:
     )
     again = th.read_rules(th.write_rules(rules, tmp_path / "rules.json"))
     assert rules.data_coverage is None and again.data_coverage is None
+
+
+def test_a_rule_has_its_measures_as_attributes() -> None:
+    table = TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y", None], "b": ["u", "v", "v", "v"]}))
+    rules = Exact(min_confidence=0).mine(table)
+    for number, rule in enumerate(rules):
+        for name in MEASURES:
+            assert getattr(rule, name) == rules.measure(name)[number] or np.isnan(rules.measure(name)[number])
+    assert {"confidence", "lift", "zhang"} <= set(dir(rules[0]))
+    assert rules[0] == pickle.loads(pickle.dumps(rules[0]))
+    with pytest.raises(AttributeError, match="no attribute 'lft'"):
+        _ = rules[0].lft
+    with pytest.raises(ConfigError, match="was not counted"):
+        _ = Rule(rules[0].antecedent, rules[0].consequent).lift

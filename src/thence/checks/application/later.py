@@ -77,7 +77,7 @@ def gather_later(
     Raises:
         ConfigError: If the rules need a graph and there is none.
     """
-    if run.config.input.target is not None or (graph is None and binding is None and is_plain_table(sensors)):
+    if run.config.input.has_rows or (graph is None and binding is None and is_plain_table(sensors)):
         raise ConfigError(
             "rules are applied to sensor data, and these rows have no times",
             hint="use RuleSet.applies, RuleSet.predict or RuleFeatures for a plain table",

@@ -67,7 +67,7 @@ class ItemsetMiner(BaseMiner):
 
     min_support: float = number(0.01, above=0, most=1)
     min_confidence: float = number(0.8, least=0, most=1)
-    max_antecedents: int = number(2, least=1, most=MOST_ANTECEDENTS)
+    max_antecedents: int | None = number(2, least=1, most=MOST_ANTECEDENTS)
     antecedent: Constraint = None
     consequent: Constraint = None
     consequents: Literal["one", "cut"] = "one"
@@ -129,12 +129,12 @@ class _Exhaustive(ItemsetMiner):
             np.flatnonzero(left | right),
             algorithm=self.name,
             min_support=self.min_support,
-            max_length=self.max_antecedents + 1,
+            max_length=self.longest(table) + 1,
             denominator=self.denominator,
             max_rows=self.max_rows,
         )
         progress(stage, 1, 2, f"{len(sets):,} frequent itemsets")
-        antecedents, consequents = self._make_rules(sets, left, right, block.n_rows)
+        antecedents, consequents = self._make_rules(sets, left, right, block.n_rows, width=self.longest(table))
         trivial = trivial_pairs(block) if self.implied == "drop" else None
         if trivial is not None:
             keep = without_trivial(antecedents, consequents, trivial)
@@ -145,13 +145,13 @@ class _Exhaustive(ItemsetMiner):
         return rules
 
     def _make_rules(
-        self, sets: Itemsets, left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_], n_rows: int
+        self, sets: Itemsets, left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_], n_rows: int, *, width: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         if self.consequents == "one":
-            return make_one_consequent_rules(sets, left, right, width=self.max_antecedents)
+            return make_one_consequent_rules(sets, left, right, width=width)
         threshold = exact_threshold(self.min_confidence, max_denominator=max(n_rows, 1))
         antecedents, consequents = make_first_consequent_rules(
-            sets, left, right, width=self.max_antecedents, least=(threshold.numerator, threshold.denominator)
+            sets, left, right, width=width, least=(threshold.numerator, threshold.denominator)
         )
         if self.duplicates == "keep" or not len(consequents):
             return antecedents, consequents
@@ -177,7 +177,7 @@ class FPGrowth(_Exhaustive):
     Args:
         min_support: The lowest support of a rule, above 0 and at most 1.
         min_confidence: The lowest confidence of a rule, from 0 to 1.
-        max_antecedents: The largest number of antecedent items.
+        max_antecedents: The largest number of antecedent items; ``None`` for no limit.
         antecedent: Which items may be in an antecedent.
         consequent: Which items may be a consequent.
         context_consequents: Whether constants and graph context may be consequents.
@@ -212,7 +212,7 @@ class HMine(_Exhaustive):
     Args:
         min_support: The lowest support of a rule, above 0 and at most 1.
         min_confidence: The lowest confidence of a rule, from 0 to 1.
-        max_antecedents: The largest number of antecedent items.
+        max_antecedents: The largest number of antecedent items; ``None`` for no limit.
         antecedent: Which items may be in an antecedent.
         consequent: Which items may be a consequent.
         context_consequents: Whether constants and graph context may be consequents.

@@ -63,7 +63,7 @@ class Aerial(BaseMiner):
     Args:
         similarity: Threshold of the network's probability, from 0 to 1, for marked items and for consequents.
         consequent_similarity: Overrides ``similarity`` for consequents.
-        max_antecedents: The largest number of antecedent items.
+        max_antecedents: The largest number of antecedent items; ``None`` for no limit.
         search: Which antecedents are queried, and what they have to pass. ``"full"`` is the paper's: every combination
             of items, of which the network has to reconstruct every marked one. ``"grow"`` extends only antecedents that
             passed. With ``"mutual"`` the items have to imply one another, which is much faster with many sensors.
@@ -105,7 +105,7 @@ class Aerial(BaseMiner):
 
     similarity: float = number(0.8, least=0, most=1)
     consequent_similarity: float | None = number(None, least=0, most=1)
-    max_antecedents: int = number(2, least=1, most=MOST_ANTECEDENTS)
+    max_antecedents: int | None = number(2, least=1, most=MOST_ANTECEDENTS)
     search: Literal["full", "grow", "mutual"] = "full"
     seed: int = number(0, least=0, most=LARGEST_SEED)
     top_k: int | None = number(None, least=1)
@@ -179,11 +179,13 @@ class Aerial(BaseMiner):
                 )
         return replace(base, **given, epochs=self.epochs or base.epochs)
 
-    def _search(self, left: NDArray[np.bool_], right: NDArray[np.bool_], near: Neighbours | None) -> SearchSettings:
+    def _search(
+        self, left: NDArray[np.bool_], right: NDArray[np.bool_], near: Neighbours | None, longest: int
+    ) -> SearchSettings:
         return SearchSettings(
             similarity=self.similarity,
             consequent=self.consequent_similarity,
-            max_antecedents=self.max_antecedents,
+            max_antecedents=longest,
             search=self.search,
             antecedent_ok=left,
             consequent_ok=right,
@@ -420,7 +422,7 @@ class Aerial(BaseMiner):
         columns = learned.places(block)
         items = _find_items(block, columns)
         left, right = self._sides(block, items)
-        search = self._search(left, right, self._neighbours(block, columns, at))
+        search = self._search(left, right, self._neighbours(block, columns, at), self.longest(table))
 
         def report(asked: int, total: int) -> None:
             progress("extracting", asked, total, f"{asked:,} queries")

@@ -59,6 +59,10 @@ _Subtree = Iterator[tuple[RuleBlock | None, float]]
 """The rules of a subtree, block by block, each with the words that were processed to find it."""
 
 
+_SHORTER = 5
+"""The longest antecedents that are suggested instead of those asked for."""
+
+
 @dataclass(frozen=True)
 class RuleEstimate:
     """How many rules a search would find.
@@ -103,8 +107,9 @@ def estimate_rules(table: TransactionTable, miner: Exact) -> RuleEstimate:
         RuleEstimate(rules=4, low=4, high=4, exact=True)
     """
     supports = (as_fraction(miner.min_support),)
-    profile, _ = _profile(table, miner, lengths=(miner.max_antecedents,), supports=supports)
-    return profile[miner.max_antecedents][0]
+    longest = miner.longest(table)
+    profile, _ = _profile(table, miner, lengths=(longest,), supports=supports)
+    return profile[longest][0]
 
 
 def suggest_settings(
@@ -131,7 +136,7 @@ def suggest_settings(
         >>> suggest_settings(table, Exact(min_support=0.1)) == (Exact(min_support=0.1), "")
         True
     """
-    asked = miner.max_antecedents
+    asked = miner.longest(table)
     most = _most_rules(table, asked)
     if most <= budget_rules and most * max((block.n_rows / 64 for block in table.blocks), default=0.0) <= _PATIENCE:
         return miner, ""
@@ -179,8 +184,8 @@ def require_room(table: TransactionTable, miner: Exact) -> None:
     found = estimate_rules(table, miner)
     if found.low <= miner.max_rules:
         return
-    asked = miner.max_antecedents
-    lengths = tuple(range(asked, 0, -1))
+    asked = miner.longest(table)
+    lengths = (asked, *range(min(asked, _SHORTER + 1) - 1, 0, -1))
     supports = _supports_from(miner, fixed=False)
     profile, _ = _profile(table, miner, lengths=lengths, supports=supports)
     better = [

@@ -45,7 +45,7 @@ class Exact(BaseMiner):
     bounds are decided exactly, as the decimal numbers that were written (0.8 is 4/5).
 
     Args:
-        max_antecedents: The largest number of antecedent items.
+        max_antecedents: The largest number of antecedent items; ``None`` for no limit.
         min_support: The lowest support of a rule, from 0 to 1.
         min_confidence: The lowest confidence of a rule, from 0 to 1.
         antecedent: Which items may be in an antecedent.
@@ -78,7 +78,7 @@ class Exact(BaseMiner):
     exhaustive: ClassVar[bool] = True
     spreads: ClassVar[bool] = True
 
-    max_antecedents: int = number(2, least=1, most=MOST_ANTECEDENTS)
+    max_antecedents: int | None = number(2, least=1, most=MOST_ANTECEDENTS)
     min_support: float = number(0.01, least=0, most=1)
     min_confidence: float = number(0.8, least=0, most=1)
     antecedent: Constraint = None
@@ -176,7 +176,7 @@ class Exact(BaseMiner):
         n_rules = 0
         try:
             if is_on_cpu(self.device) and needs_compiling(
-                continue_search if self.max_antecedents > 1 else count_pairs_of
+                continue_search if self.longest(table) > 1 else count_pairs_of
             ):
                 progress(label, 0.0, 1.0, FIRST_RUN)
             with closing(self._search(table, at, room, executor)) as pieces:
@@ -197,7 +197,7 @@ class Exact(BaseMiner):
         except KeyboardInterrupt:
             ending = SearchStatus.INTERRUPTED
             notes.append("interrupted: only the rules found so far are returned")
-        width = self.max_antecedents
+        width = self.longest(table)
         antecedents = np.concatenate([p.antecedents for p in found]) if found else np.zeros((0, width), np.int32)
         consequents = np.concatenate([p.consequents for p in found]) if found else np.zeros(0, np.int32)
         counts = np.concatenate([p.counts for p in found]) if found else np.zeros((0, 4), np.int64)
@@ -224,7 +224,7 @@ class Exact(BaseMiner):
             require_torch(extra="aerial")
             device = find_device(self.device)
         pieces = mine_exact(
-            search_input(self, block, self.max_antecedents),
+            search_input(self, block, self.longest(table)),
             near=None if self.near is None else near_columns(self.near, at, len(block.columns)),
             executor=executor,
             device=device,

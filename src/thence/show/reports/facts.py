@@ -158,7 +158,7 @@ def _rows_of(run: Run) -> str:
     if run.rules.pattern_of is not None:
         return "cases"
     every = run.config.windows.every
-    if run.config.input.target is not None or every == AUTO:
+    if run.config.input.has_rows or every == AUTO:
         return "rows"
     return f"windows of {re.sub(r'(?<=[0-9])(?=[a-z])', ' ', every)}"
 

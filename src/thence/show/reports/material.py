@@ -97,7 +97,7 @@ def recover(run: Run, *, progress: Progress = silent) -> Material:
     if changed:
         return Material(run, why=changed)
     try:
-        if run.config.input.target is not None:
+        if run.config.input.has_rows:
             frame = read_rows(run.config.input.sensors, run.config.input)
             table = build_rows(frame, run.config.input, run.config.discretize)
             return _if_same(Material(run, table=table))

@@ -25,7 +25,7 @@ def describe_mining(run: Run) -> Mining:
     summary, config = run.summary, run.config
     return Mining(
         enrichment=str(summary["enrichment"]),
-        windows="" if config.input.target is not None else _spaced(config.windows.every),
+        windows="" if config.input.has_rows else _spaced(config.windows.every),
         bins=_describe_bins(run),
         miner=str(summary["miner"]),
         settings=_describe_settings(run),

@@ -86,6 +86,7 @@ class Rule:
         counts: How often it applied and held, if it was counted.
         source: Where a rule comes from that was known before; empty for rules that were found.
         named: Its pattern in words and the names of places that are known of it, for searching.
+        counted: Its counts as a row of ``Counts``, from which every measure is an attribute: ``rule.lift``.
 
     Examples:
         >>> from thence.language.items import Feature, Interval
@@ -107,9 +108,31 @@ class Rule:
     counts: HeldCounts = field(default=HeldCounts(), compare=False)
     source: str = field(default="", compare=False)
     named: tuple[str, ...] = field(default=(), compare=False)
+    counted: Counts | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "antecedent", tuple(sorted(set(self.antecedent))))
+
+    def __getattr__(self, name: str) -> float:
+        """Return a measure of the rule: ``rule.confidence``, ``rule.lift`` and every other one of ``MEASURES``.
+
+        Examples:
+            >>> import polars as pl, thence as th
+            >>> table = th.TransactionTable.from_frame(pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"]}))
+            >>> rule = th.Exact().mine(table)[0]
+            >>> rule.confidence, rule.lift
+            (1.0, 1.5)
+        """
+        if name.startswith("_") or name not in MEASURES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if self.counted is None:
+            raise ConfigError(
+                f"'{name}' is not known, since the rule was not counted", hint="count it: rules of a run are counted"
+            )
+        return float(MEASURES[name](self.counted)[0])
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *MEASURES})
 
     def __str__(self) -> str:
         text = f"{' ∧ '.join(map(str, self.antecedent))} → {self.consequent}"
@@ -392,7 +415,17 @@ class RuleSet:
         later = self._confirmed(number)
         counts = HeldCounts(int(self.counts.n_antecedent[number]), int(self.counts.n_both[number]), *later)
         source = str(self.extras["name"][number]) if "name" in self.extras else ""
-        return Rule(antecedent, self.items[self.consequents[number]], pattern, place, both_ways, counts, source, named)
+        return Rule(
+            antecedent,
+            self.items[self.consequents[number]],
+            pattern,
+            place,
+            both_ways,
+            counts,
+            source,
+            named,
+            self.counts[number : number + 1],
+        )
 
     def _confirmed(self, number: int) -> tuple[int, int, int] | tuple[()]:
         """Rows, rows in which the rule held, and occasions in the time that was not searched, if that is known."""
