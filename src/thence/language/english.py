@@ -346,6 +346,10 @@ def _measurement(item: Item, context: str, it: str = "") -> str:
     feature = item.feature
     if item.is_presence:
         return feature.subject
+    if feature.role is Role.ALL:
+        clauses = [_measurement(one, "", it) if one.feature.aspect is Aspect.MEASUREMENT else _other(one, (), it)
+                   for one in feature.where]
+        return " and ".join(clauses)
     if feature.role is Role.TIME:
         noun = {"hour": "the hour of day", "weekday": "the day"}.get(feature.name, feature.name)
         return f"{noun} is {format_test(item)}"

@@ -128,6 +128,7 @@ class Role(StrEnum):
     EDGE = "edge"
     VARIABLE = "variable"
     SOME = "some"
+    ALL = "all"
     TIME = "time"
 
 
@@ -202,7 +203,8 @@ class Feature:
         aspect: What is observed: a measurement, a property, a label or an edge.
         name: Name of the property, label or relation, or of a quantity derived from a measurement (``"change"``,
             ``"lag:30min"``).
-        role: What the subject is. A feature with the role ``some`` is a statement that is true or false in each frame.
+        role: What the subject is. A feature with the role ``some`` is a statement that is true or false in each frame;
+            one with the role ``all`` has no subject and says that all items of ``where`` hold.
         label: Kind of the sensor, class of the node, or relation of the edge.
         other: Target of an edge, or of a link of a pattern.
         where: Conditions of a statement: those on the node and, last, the one on the reading; or the one on some value
@@ -267,6 +269,11 @@ class Feature:
         """Whether the feature itself is true or false, so that the text of its items needs no test."""
         return self.aspect in (Aspect.LABEL, Aspect.EDGE) or bool(self.where)
 
+    @property
+    def parts(self) -> tuple[Feature, ...]:
+        """The features that it joins; of any other than one with the role ``all``, itself."""
+        return tuple(item.feature for item in self.where) if self.role is Role.ALL else (self,)
+
     def with_some(self, test: Item) -> Feature:
         """Return the statement that some value of a property, which may have several, satisfies a test.
 
@@ -303,6 +310,8 @@ class Feature:
         return f"({mark}{quote(self.subject)}{label})"
 
     def __str__(self) -> str:
+        if self.role is Role.ALL:
+            return " ∧ ".join(map(str, self.where))
         if self.aspect is Aspect.MEASUREMENT:
             base = "rank" if self.relative else "value"
             text = f"{self.subject_text}.{base}" + (f":{quote(self.name)}" if self.name else "")
@@ -426,7 +435,7 @@ class Item:
             >>> Item.parse(str(item)) == item
             True
         """
-        return _Parser(text).item()
+        return _Parser(text).items()
 
     @staticmethod
     def is_(feature: Feature, value: Value | Interval) -> Item:
@@ -439,6 +448,27 @@ class Item:
         if isinstance(value, Interval):
             return Item.among(feature, value)
         return Item(feature, Operator.EQ, _plain(value))
+
+    @staticmethod
+    def all_of(items: Iterable[Item]) -> Item:
+        """Create the item that says that several items hold.
+
+        Args:
+            items: The items.
+
+        Examples:
+            >>> both = Item.all_of([Item.is_(Feature("a"), "x"), Item.is_(Feature("b"), "y")])
+            >>> str(both), Item.parse(str(both)) == both
+            ("(a).value = 'x' ∧ (b).value = 'y'", True)
+        """
+        listed = tuple(sorted({part for item in items for part in item.parts}))
+        return listed[0] if len(listed) == 1 else Item.is_(Feature("", role=Role.ALL, where=listed), True)
+
+    @property
+    def parts(self) -> tuple[Item, ...]:
+        """The items that it joins; of any other than one that ``all_of`` returned, itself."""
+        joined = self.feature.role is Role.ALL and self.operator is Operator.EQ and self.value is True
+        return self.feature.where if joined else (self,)
 
     @staticmethod
     def among(feature: Feature, values: Interval | Iterable[Value], *, negated: bool = False) -> Item:
@@ -686,7 +716,7 @@ _TOKEN = re.compile(
     r"|(?P<arrow>\]->|\]-|\)-\[)"
     r"|(?P<number>[+\-−]?(?:\d+(?:\.\d*)?(?:[eE][+\-−]?\d+)?|\.\d+(?:[eE][+\-−]?\d+)?|inf)(?![\w]))"
     r"|(?P<word>[^\W\d]\w*)"
-    r"|(?P<op>!=|<=|>=|[=≠<≤>≥∈∉])"
+    r"|(?P<op>!=|<=|>=|[=≠<≤>≥∈∉∧])"
     r"|(?P<mark>[()\[\]{}:.,?])"
     r")"
 )
@@ -732,6 +762,16 @@ class _Parser:
                 return text, False
         raise self.error("expected a name")
 
+    def items(self) -> Item:
+        """Parse an item, or several that are joined."""
+        found = [self.item()]
+        while self.peek() == "∧":
+            self.take()
+            found.append(self.item())
+        if self.at != len(self.tokens):
+            raise self.error("unexpected text after the item")
+        return Item.all_of(found)
+
     def item(self) -> Item:
         negated = self.peek() == "not"
         if negated:
@@ -742,14 +782,12 @@ class _Parser:
         feature = self.feature()
         if some:
             feature = self.some_value(feature)
-        if self.at == len(self.tokens):
+        if self.at == len(self.tokens) or self.peek() == "∧":
             if not feature.is_statement:
                 raise self.error("expected an operator")
             item = Item.is_(feature, True)
         else:
             item = self.test(feature)
-            if self.at != len(self.tokens):
-                raise self.error("unexpected text after the item")
         return item.negated() if negated else item
 
     def some_value(self, feature: Feature) -> Feature:

@@ -311,6 +311,11 @@ class RefineConfig(Section):
     sharpen: bool | None = setting(None, "Sharper ranges instead of bins, where later time confirms them (default: no)")
     min_confidence: float | None = setting(None, "Least confidence of merged rules", name=None, check=between(0, 1))
     null: Mapping[str, Any] = setting({}, "Settings of the null model of the significance", name=None)
+    max_consequents: int = setting(
+        1,
+        "Maximum number of items in a consequent: kept rules with the same antecedent are joined",
+        check=at_least(1),
+    )
     by: str | None = setting(None, "Measure to sort by (default: an order to be read in)")
     top: int | None = setting(None, "Maximum number of rules to keep", check=at_least(1))
     min: Mapping[str, float] = setting({}, "Lower bounds by measure", name=None, check=_are_bounds)
@@ -326,7 +331,8 @@ class RefineConfig(Section):
 
     def without_steps(self) -> RefineConfig:
         """Return the section without refinement; what holds for all rules stays."""
-        return RefineConfig(apply=False, by=self.by, top=self.top, min=self.min, max=self.max)
+        after = {name: getattr(self, name) for name in ("max_consequents", "by", "top", "min", "max")}
+        return RefineConfig(apply=False, **after)
 
     @property
     def columns(self) -> tuple[str, ...]:

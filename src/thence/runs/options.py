@@ -37,7 +37,7 @@ OTHER_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 """The defaults of functions and commands that are not those of the table, with the reason for each."""
-AFTER_REFINING = ("by", "top", "min", "max")
+AFTER_REFINING = ("max_consequents", "by", "top", "min", "max")
 """The settings of ``[refine]`` that hold for all rules too."""
 _PANELS = {
     "input.read_": "Reading",
@@ -235,6 +235,7 @@ class MineOptions(TableOptions, total=False):
     assurance: float | None
     significance: float | None
     cover: bool | float | None
+    max_consequents: int | None
     top: int | None
     by: str | None
     laws: bool | None

@@ -46,6 +46,7 @@ from thence.runs.provenance import environment, hash_binding, hash_files, hash_g
 from thence.runs.run import Run, refuse_foreign
 from thence.runs.summaries import FORMAT
 from thence.search.base import BaseMiner, Miner, settings_of
+from thence.search.joint import join_consequents, with_joint
 from thence.search.refine import Null, add_exceptions, refine, sharpen_ranges
 from thence.search.refine.confirmation import Evidence, describe_unconfirmed, gather_evidence, recounted
 from thence.statements.counting.by_place import with_site_columns
@@ -553,6 +554,8 @@ def _finish_rules(
     with _timed("refine", seconds), hold_interrupts() as held:
         if best.evidence is not None and isinstance(table, TransactionTable):
             rules = _confirmed(best, miner, candidates, report)
+        if config.refine.max_consequents > 1 and isinstance(table, TransactionTable):
+            rules = with_joint(rules, _joined(rules, best, miner))
         rules = select_rules(rules, config.refine)
         own = counted_on(rules)
         if config.refine.sharpen and isinstance(own, TransactionTable):
@@ -581,6 +584,23 @@ def _confirmed(best: _Searched, miner: BaseMiner, candidates: int, report: Progr
         kept = add_exceptions(kept, own if isinstance(own, TransactionTable) else table, **counting)
     note = describe_unconfirmed(evidence, floor, kept=len(kept), seldom=_left_out(rules, "unsteady"), table=table)
     return replace(kept, notes=(*kept.notes, note)) if note else kept
+
+
+def _joined(rules: RuleSet, best: _Searched, miner: BaseMiner) -> RuleSet:
+    """The rules with several items in the consequent, of those kept; confirmed as a whole if their parts are."""
+    floor = _floor(best.config, miner) if best.evidence is not None else miner.min_confidence or 0.0
+    counting: dict[str, Any] = {"min_confidence": floor, "denominator": miner.denominator}
+    own = counted_on(rules)
+    table = own if isinstance(own, TransactionTable) else best.table
+    assert isinstance(table, TransactionTable)
+    joint = join_consequents(
+        rules, table, most=best.config.refine.max_consequents, min_support=miner.min_support or 0.0, **counting
+    )
+    if best.evidence is None or not len(joint):
+        return joint
+    evidence = gather_evidence(joint, table, min_confidence=floor)
+    passed = evidence.confirms(floor, len(joint))
+    return recounted(joint.take(np.flatnonzero(passed)), table, evidence.take(passed), **counting)
 
 
 def _left_out(rules: RuleSet, step: str) -> int:

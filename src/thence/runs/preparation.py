@@ -266,7 +266,7 @@ class Prepared:
             rule: The rule.
             place: The name of the place; empty for a rule about the whole system.
         """
-        features = [item.feature for item in (*rule.antecedent, rule.consequent)]
+        features = [one for item in (*rule.antecedent, rule.consequent) for one in item.feature.parts]
         named = [one.subject for one in features if one.role is Role.SENSOR]
         if not rule.pattern:
             return tuple(dict.fromkeys(named))

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from thence.errors import ConfigError
 from thence.statements.counting.encoding import find_codes, group_by_block, number_items
 from thence.statements.rules.ruleset import RuleSet
 from thence.tables.bitmaps.bank import Bank
@@ -90,6 +91,11 @@ def encode_rules(rules: RuleSet, table: TransactionTable) -> list[EncodedRules]:
 def _encode_block(rules: RuleSet, table: TransactionTable, at: int, chosen: Ints) -> EncodedRules:
     antecedents, consequents = rules.antecedents[chosen], rules.consequents[chosen]
     block = table.blocks[at]
+    if any(len(item.parts) > 1 for item in rules.items):
+        raise ConfigError(
+            "rules with several items in the consequent cannot be refined",
+            hint="refine the rules with one, and pass max_consequents to th.mine, which joins what is kept",
+        )
     used = np.unique(np.concatenate([antecedents[antecedents >= 0], consequents])).tolist()
     # Items that hold for the same codes are one item, however they are written (≠ and ∈ can be equivalent).
     alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}

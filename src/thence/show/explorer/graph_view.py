@@ -61,7 +61,7 @@ def places_of(material: Material, position: int) -> Places:
 
 def _items(one: RuleSet) -> Iterable[Feature]:
     rule = one.rule(0)
-    return [item.feature for item in (*rule.antecedent, rule.consequent)]
+    return [one for item in (*rule.antecedent, rule.consequent) for one in item.feature.parts]
 
 
 def _nodes(feature: Feature) -> list[str]:

@@ -149,7 +149,7 @@ def subjects_of(one: Statement) -> Iterator[tuple[str, str, str]]:
     sides: dict[str, list[Feature | None]] = {}
     if isinstance(one, Rule):
         classes = {node.name: node.label for node in Pattern.parse(one.pattern).nodes} if one.pattern else {}
-        sides = {"if": [item.feature for item in one.antecedent], "then": [one.consequent.feature]}
+        sides = {"if": [item.feature for item in one.antecedent], "then": list(one.consequent.feature.parts)}
     elif isinstance(one, Control):
         premise = None if one.premise is None else one.premise.feature
         sides = {"if": [one.sensor_feature, premise], "then": [one.actuator_feature]}

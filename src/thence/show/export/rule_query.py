@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -23,6 +23,26 @@ from thence.statements.rules.ruleset import Rule
 
 _IS_A = "rdf:type/rdfs:subClassOf*"
 _RESERVED_NAMES = frozenset({"?time", "?rule", "?place", "?this"})
+
+
+def number_single(rules: Iterable[Rule]) -> Iterator[tuple[int, int, Rule]]:
+    """Yield rules with one item in the consequent, with the number of the rule, and of the part of its consequent.
+
+    A rule whose consequent joins several items is violated where one of its parts is.
+
+    Args:
+        rules: The rules.
+
+    Examples:
+        >>> from thence.language.items import Feature
+        >>> a, b, c = (Item.is_(Feature(name), "x") for name in "abc")
+        >>> [(*at, str(one.consequent)) for *at, one in number_single([Rule((a,), Item.all_of([b, c]))])]
+        [(1, 1, "(b).value = 'x'"), (1, 2, "(c).value = 'x'")]
+    """
+    for number, rule in enumerate(rules, start=1):
+        parts = rule.consequent.parts
+        for at, part in enumerate(parts, start=1):
+            yield number, at, rule if len(parts) == 1 else replace(rule, consequent=part, counted=None)
 
 
 class RuleQuery:

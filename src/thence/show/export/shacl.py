@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from thence.language.items import Aspect, Role
-from thence.show.export.rule_query import RuleQuery
+from thence.show.export.rule_query import RuleQuery, number_single
 from thence.show.export.vocabulary import PREFIXES, Namespaces, comment_notes, literal
 from thence.statements.files.format import Format
 from thence.statements.rules.ruleset import Rule, RuleSet
@@ -41,8 +41,8 @@ def shapes(rules: Iterable[Rule], *, vocabulary: Namespaces | None = None) -> st
     lines = [f"@prefix {prefix}: <{namespace}> ." for prefix, namespace in PREFIXES.items()]
     lines += ["@prefix sh: <http://www.w3.org/ns/shacl#> .", ""]
     lines += [f"<{_SHAPES}prefixes> a owl:Ontology ;", " ;\n".join(declared) + " .", ""]
-    for number, rule in enumerate(rules, start=1):
-        lines += [*_shape(number, rule, words), ""]
+    for number, part, rule in number_single(rules):
+        lines += [*_shape(f"{number}" if part == 1 else f"{number}.{part}", rule, words), ""]
     return "\n".join(lines)
 
 
@@ -57,7 +57,7 @@ def write(rules: RuleSet, path: Path, **namespaces: Any) -> None:
     path.write_text(comment_notes(rules) + shapes(rules, vocabulary=Namespaces(**namespaces)), encoding="utf-8")
 
 
-def _shape(number: int, rule: Rule, words: Namespaces) -> list[str]:
+def _shape(number: str, rule: Rule, words: Namespaces) -> list[str]:
     parts = RuleQuery(rule, words)
     body = "\n".join(parts.lines(violations=True))
     if parts.place.startswith("?"):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from thence.errors import ConfigError
-from thence.show.export.rule_query import RuleQuery
+from thence.show.export.rule_query import RuleQuery, number_single
 from thence.show.export.vocabulary import PREFIXES, Namespaces, comment_notes
 from thence.statements.files.format import Format
 from thence.statements.rules.ruleset import Rule, RuleSet
@@ -47,7 +47,8 @@ def query(rule: Rule, *, find: str = "violations", ask: bool = False, vocabulary
 def query_all(rules: Iterable[Rule], *, find: str = "violations", vocabulary: Namespaces | None = None) -> str:
     """Return one query for many rules.
 
-    The result has the rows of ``query`` for each rule, numbered from 1 in ``?rule``.
+    The result has the rows of ``query`` for each rule, numbered from 1 in ``?rule``. Of a rule with several items in
+    the consequent it has the rows of each part.
 
     Args:
         rules: The rules.
@@ -57,7 +58,7 @@ def query_all(rules: Iterable[Rule], *, find: str = "violations", vocabulary: Na
     comments: list[str] = []
     branches: list[str] = []
     columns = dict.fromkeys(("?rule", "?time", "?place"))
-    for number, rule in enumerate(rules, start=1):
+    for number, _, rule in number_single(rules):
         comments += _comment(rule, f"rule {number}: ")
         parts = RuleQuery(rule, vocabulary)
         columns.update(dict.fromkeys(_shown(parts)))

@@ -191,9 +191,10 @@ def _look(evidence: Evidence, rules: RuleSet, part: Part, embedding: int) -> _Sh
     numbers = [*part.antecedents[0].tolist(), int(part.consequents[0])]
     for number, item, side in zip(numbers, rules.items, _sides(rules), strict=True):
         holds = unpack(own.words[own.row_of[number, 0]], n_rows=frames)
-        found = _series_of(evidence, item, part, place, holds & held if held.any() else holds)
-        if found is not None:
-            series.append((item, side, found, holds))
+        for one in item.parts:
+            found = _series_of(evidence, one, part, place, holds & held if held.any() else holds)
+            if found is not None:
+                series.append((one, side, found, holds))
     return _Shown(name, tuple(dict.fromkeys(nodes)), held, violated, ~missing, tuple(series))
 
 

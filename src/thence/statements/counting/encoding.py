@@ -6,7 +6,7 @@ were mined with: ``find_countable`` finds such rules. This module encodes; it co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,13 +82,35 @@ def encode_blocks(rules: RuleSet, table: Table, *, antecedents_only: bool = Fals
         used = np.unique(np.append(left, right))
         used = used[used >= 0]
         numbers = np.full(len(rules.items) + 1, -1, np.int32)  # the last maps padding to padding
+        items = [rules.items[i] for i in used]
         if isinstance(table, FeatureTable):
-            bank, numbers[used] = _bank_of_numbers([rules.items[i] for i in used], table), np.arange(len(used))
+            bank, numbers[used] = _number_joint(items, lambda parts: _number_on(table, parts))
             yield EncodedBlock(chosen, bank, numbers[left], numbers[right], None)
         else:
             block = table.blocks[at]
-            bank, numbers[used] = number_items(block, find_codes([rules.items[i] for i in used], table, block))
+            bank, numbers[used] = _number_joint(
+                items, lambda parts, block=block: number_items(block, find_codes(parts, table, block))
+            )
             yield EncodedBlock(chosen, bank, numbers[left], numbers[right], block)
+
+
+def _number_joint(
+    items: Sequence[Item], number: Callable[[Sequence[Item]], tuple[Bank, Indices]]
+) -> tuple[Bank, Indices]:
+    """Return bitmaps of items and the number of each in them; those that join several are added to the others."""
+    parts = list(dict.fromkeys(part for item in items for part in item.parts))
+    bank, numbers = number(parts)
+    if all(len(item.parts) == 1 for item in items):
+        return bank, numbers
+    of = dict(zip(parts, numbers.tolist(), strict=True))
+    joints = [[of[part] for part in item.parts] for item in items if len(item.parts) > 1]
+    added = iter(range(len(bank.row_of), len(bank.row_of) + len(joints)))
+    out = [of[item] if len(item.parts) == 1 else next(added) for item in items]
+    return bank.with_joints(joints), np.array(out, np.int32)
+
+
+def _number_on(table: FeatureTable, items: Sequence[Item]) -> tuple[Bank, Indices]:
+    return _bank_of_numbers(items, table), np.arange(len(items), dtype=np.int32)
 
 
 def find_codes(items: Iterable[Item], table: TransactionTable, block: Block) -> list[tuple[int, tuple[int, ...]]]:
@@ -246,13 +268,15 @@ def find_countable(rules: RuleSet, table: Table) -> tuple[npt.NDArray[np.bool_],
             reasons[key] = reasons.get(key, 0) + len(chosen)
             countable[chosen] = False
             continue
-        lacking = np.array([item.feature not in features for item in rules.items] + [False], bool)
+        absent = [next((one for one in item.feature.parts if one not in features), None) for item in rules.items]
+        lacking = np.array([*(one is not None for one in absent), False], bool)
         if not lacking.any():
             continue
         used = np.column_stack([rules.antecedents[chosen], rules.consequents[chosen]])
         first = np.where(lacking[used].any(axis=1), lacking[used].argmax(axis=1), -1)
         for row in np.flatnonzero(first >= 0).tolist():
-            feature = rules.items[used[row, first[row]]].feature
+            feature = absent[used[row, first[row]]]
+            assert feature is not None
             key = (f"the table has no feature '{feature}'", _hint(feature, features))
             reasons[key] = reasons.get(key, 0) + 1
             countable[chosen[row]] = False

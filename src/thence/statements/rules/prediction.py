@@ -101,7 +101,8 @@ def predict_rows(rules: RuleSet, frame: Any, *, target: str | None, default: Any
 def _about(rules: RuleSet, target: str | None) -> RuleSet:
     """The rules whose consequent is about the target."""
     names = {number: column_of(rules.items[number].feature) for number in np.unique(rules.consequents).tolist()}
-    known = sorted({str(name) for name in names.values()})
+    # One that joins several items is about no single column.
+    known = sorted({name for name in names.values() if name is not None})
     if target is None and len(known) > 1:
         shown = ", ".join(f"'{name}'" for name in known[:5]) + (" …" if len(known) > 5 else "")
         raise ConfigError(f"the rules conclude about several columns: {shown}", hint=f"pass target='{known[0]}', say")

@@ -79,7 +79,7 @@ class Rule:
 
     Args:
         antecedent: The items on the left; order and repetitions do not matter.
-        consequent: The item on the right.
+        consequent: The item on the right; of several, the one that joins them (``Item.all_of``).
         pattern: The pattern of a lifted rule, as text; empty for rules about the whole system.
         place: The pattern in words, for the sentence of the rule.
         both_ways: Whether the rule also holds in the other direction, for the sentence of the rule.
@@ -163,7 +163,7 @@ class Rule:
     @property
     def about(self) -> Features:
         """What its items are about."""
-        return Features.of(item.feature for item in (*self.antecedent, self.consequent))
+        return Features.of(one for item in (*self.antecedent, self.consequent) for one in item.feature.parts)
 
     @property
     def search_texts(self) -> SearchTexts:
@@ -710,10 +710,12 @@ class RuleSet:
             MissingExtraError: If pandas is not installed.
         """
         pandas = require("pandas", extra="pandas")
-        texts = [str(item) for item in self.items] if exact else short_items(self.items)
+        parts = list(dict.fromkeys(part for item in self.items for part in item.parts))
+        texts = dict(zip(parts, map(str, parts) if exact else short_items(parts), strict=True))
+        sets = [frozenset(texts[part] for part in item.parts) for item in self.items]
         frame: dict[str, Any] = {
-            "antecedents": [frozenset(texts[i] for i in row if i >= 0) for row in self.antecedents],
-            "consequents": [frozenset([texts[i]]) for i in self.consequents],
+            "antecedents": [frozenset().union(*(sets[i] for i in row if i >= 0)) for row in self.antecedents],
+            "consequents": [sets[i] for i in self.consequents],
         }
         frame |= {theirs: self.measure(ours) for theirs, ours in MLXTEND_COLUMNS.items()}
         frame |= dict(self.extras)

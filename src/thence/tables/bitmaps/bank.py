@@ -102,6 +102,39 @@ class Bank:
             column_of_item=np.concatenate([self.column_of_item, columns]),
         )
 
+    def with_joints(self, joints: Sequence[Sequence[int]]) -> Bank:
+        """Add items, each of which holds where several items hold, with a column each that is present where theirs are.
+
+        Examples:
+            >>> codes = [np.array([[0, 0, 1]], np.int16), np.array([[1, 0, -1]], np.int16)]
+            >>> bank = build_bank([(own, np.zeros(1, np.int32), 2) for own in codes], n_frames=3, n_embeddings=1)
+            >>> joined = bank.with_joints([[0, 2]])
+            >>> [f"{int(joined.words[row, 0]):03b}" for row in (joined.row_of[-1, 0], joined.present_of[-1, 0])]
+            ['010', '011']
+        """
+        if not joints:
+            return self
+        wanted = [self.row_of[list(members)].T for members in joints]
+        wanted += [self.present_of[self.column_of_item[list(members)]].T for members in joints]
+        rows, keys, height = [], [], len(self.words)
+        for read in wanted:
+            distinct, place = np.unique(read, axis=0, return_inverse=True)
+            rows.append((height + place.reshape(-1)).astype(np.int32)[None, :])
+            keys.append(distinct)
+            height += len(distinct)
+        words = self.workspace.empty((height, self.words.shape[1]), np.uint64, stage="joining items")
+        words[: len(self.words)] = self.words
+        joined = [np.bitwise_and.reduce(self.words[one], axis=1) for one in keys]
+        words[len(self.words) :] = np.concatenate(joined)
+        columns = len(self.present_of) + np.arange(len(joints), dtype=np.int32)
+        return replace(
+            self,
+            words=words,
+            row_of=np.concatenate([self.row_of, *rows[: len(joints)]]),
+            present_of=np.concatenate([self.present_of, *rows[len(joints) :]]),
+            column_of_item=np.concatenate([self.column_of_item, columns]),
+        )
+
     def sites(self) -> list[Bank]:
         """Return one bank per site, each with the embeddings and frames of the site only.
 
