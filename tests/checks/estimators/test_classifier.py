@@ -21,6 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import thence as th
 from thence.checks.estimators.classifier import RuleClassifier
 from thence.checks.estimators.features import RuleFeatures
+from thence.checks.estimators.weights import repetitions
+from thence.errors import ConfigError
 
 IRIS = load_iris(return_X_y=True, as_frame=True)
 # scikit-learn itself casts infinite labels when it checks them.
@@ -197,3 +199,65 @@ def test_without_scikit_learn_the_package_imports_and_says_what_to_install() -> 
         "        raise SystemExit('no error')\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("vote", ["weighted", "best"])
+def test_a_weight_is_a_number_of_rows(mixed: tuple[pd.DataFrame, pd.Series], vote: str) -> None:
+    frame, label = mixed
+    times = np.random.default_rng(1).integers(0, 4, len(frame))
+    every = np.repeat(np.arange(len(frame)), times)
+    weighted = RuleClassifier(vote=vote).fit(frame, label, sample_weight=times)
+    repeated = RuleClassifier(vote=vote).fit(frame.iloc[every], label.iloc[every])
+    assert [str(rule) for rule in weighted.rules_] == [str(rule) for rule in repeated.rules_]
+    assert (weighted.rules_.counts.n_rows == len(every)).all()
+    assert np.allclose(weighted.predict_proba(frame), repeated.predict_proba(frame))
+
+
+def test_weights_of_classes_move_the_decision() -> None:
+    rng = np.random.default_rng(0)
+    y = (rng.random(600) < 0.1).astype(int)
+    X = pd.DataFrame({"size": rng.normal(size=600) + y})
+    plain, balanced = (
+        RuleClassifier(class_weight=weight).fit(X, y).predict(X)[y == 1].mean() for weight in (None, "balanced")
+    )
+    given = RuleClassifier(class_weight={0: 1, 1: 9}).fit(X, y).predict(X)[y == 1].mean()
+    assert plain < 0.3 < min(balanced, given)
+    with pytest.raises(ConfigError, match="'balanced' or a mapping"):
+        RuleClassifier(class_weight="even").fit(X, y)
+    with pytest.raises(ValueError, match="at least 0"):
+        RuleClassifier().fit(X, y, sample_weight=-np.ones(600))
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [([2, 4], [2, 4]), ([0.5, 1.25], [2, 5]), ([0.0, 0.1, 0.3], [0, 1, 3]), ([1000.0, 1e-4], None)],
+)
+def test_weights_become_repetitions_in_the_same_proportion(weights: list[float], expected: list[int] | None) -> None:
+    found = repetitions(np.array(weights))
+    if expected is not None:
+        assert found.tolist() == expected
+    else:  # beyond proportion: every row that counts is there at least once
+        assert found.min() == 1 and found.sum() <= 100_001
+
+
+def test_irregular_weights_are_rounded_to_a_thousandth() -> None:
+    weights = np.random.default_rng(2).random(500) + 0.5
+    found = repetitions(weights)
+    assert np.allclose(found / found.sum(), weights / weights.sum(), rtol=0.02)
+
+
+def test_arrays_of_strings_are_learned_as_frames_are(mixed: tuple[pd.DataFrame, pd.Series]) -> None:
+    """Regression: an array of strings was refused, since it holds no numbers."""
+    frame, label = mixed
+    cells = frame.to_numpy()
+    assert cells.dtype == object
+    model = RuleClassifier().fit(cells, label.to_numpy().astype(object))
+    assert model.score(cells, label) > 0.95
+    shapes = frame[["shape"]].fillna("").to_numpy().astype(str)
+    coded = np.column_stack([shapes[:, 0], frame["count"].astype(str).to_numpy(str)])
+    assert coded.dtype.kind == "U"
+    again = RuleClassifier().fit(coded, label)
+    assert again.score(coded, label) >= RuleClassifier().fit(frame[["shape", "count"]], label).score(
+        frame[["shape", "count"]], label
+    ) - 1e-9
+    assert RuleFeatures().fit(coded, label).transform(coded).shape[0] == len(coded)

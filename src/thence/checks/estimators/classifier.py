@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from thence.checks.estimators.scikit_learn import (
     LogisticRegression,
     check_is_fitted,
 )
+from thence.checks.estimators.weights import repetitions, row_weights
 from thence.errors import ConfigError
 from thence.statements.rules.prediction import laplace_accuracy
 
@@ -43,6 +44,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             decides.
         penalty: How strongly weights are held back; higher means simpler. Used by ``vote="weighted"``.
         categorical: Names or patterns (with ``*`` and ``?``) of columns that hold states although they are numbers.
+        class_weight: Weights by class, or ``"balanced"`` for the inverse of their frequencies; they multiply the
+            weights of rows.
 
     Attributes:
         classes_: The class labels.
@@ -70,6 +73,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         covers: int | None = None,
         penalty: float = 3.0,
         categorical: str | Iterable[str] | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.vote = vote
         self.max_antecedents = max_antecedents
@@ -78,6 +82,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.covers = covers
         self.penalty = penalty
         self.categorical = categorical
+        self.class_weight = class_weight
 
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn may expect: missing values are allowed."""
@@ -85,12 +90,14 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> RuleClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RuleClassifier:
         """Mine and select the rules.
 
         Args:
-            X: Rows: an array of numbers, or a polars, pandas or Arrow frame.
+            X: Rows: an array of numbers or strings, or a polars, pandas or Arrow frame.
             y: The class of each row.
+            sample_weight: The weight of each row: a row of weight 3 counts as three rows. Other weights than integers
+                are scaled, and rounded if they have no small common unit.
 
         Returns:
             The classifier itself.
@@ -98,12 +105,18 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_settings()
         frame = check_rows(self, X, fitting=True)
         self.classes_, codes = check_labels(y, frame.height)
+        weights = row_weights(sample_weight, self.class_weight, self.classes_, codes)
+        times = np.ones(len(codes), np.int64) if weights is None else repetitions(weights)
+        kept = np.flatnonzero(times)
+        weights = np.ones(len(kept)) if weights is None else weights[kept]
+        frame, codes, times = frame[kept], codes[kept], times[kept]
+        every = np.repeat(np.arange(len(kept)), times)
         name = free_name(str(getattr(y, "name", None) or "class"), frame.columns)
         values = class_values(self.classes_)
-        table = labelled_table(frame, codes, values, name=name, categorical=self.categorical or ())
+        table = labelled_table(frame[every], codes[every], values, name=name, categorical=self.categorical or ())
         found = search_rules(
             table,
-            codes,
+            codes[every],
             max_antecedents=self.max_antecedents,
             min_support=self.min_support,
             min_confidence=self.min_confidence,
@@ -111,12 +124,18 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.rules_ = found.rules
         self._says = found.says
-        left = codes if found.reached.all() else codes[~found.reached]
-        self._otherwise = _shares(left, len(self.classes_))
+        reached = found.reached[np.cumsum(times) - times]
+        left = weights if reached.all() else np.where(reached, 0.0, weights)
+        self._otherwise = _shares(codes, left, weights, len(self.classes_))
         self._weights = None
         if self.vote == "weighted" and len(found.rules) and len(self.classes_) > 1:
+            # Equal rows once, with the sum of their weights: the order of rows must not matter.
+            rows = np.column_stack([self.rules_.applies(frame), codes]).astype(np.float64)
+            rows, place = np.unique(rows, axis=0, return_inverse=True)
+            sums = np.bincount(place.reshape(-1), weights=weights)
             model = LogisticRegression(C=1 / self.penalty, max_iter=1000)
-            self._weights = model.fit(self.rules_.applies(frame).astype(np.float64), codes)
+            if len(np.unique(rows[:, -1])) > 1:
+                self._weights = model.fit(rows[:, :-1], rows[:, -1].astype(np.int64), sample_weight=sums)
         return self
 
     def _check_settings(self) -> None:
@@ -147,7 +166,9 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.tile(self._otherwise, (frame.height, 1))
         applies = self.rules_.applies(frame)
         if self._weights is not None:
-            return np.asarray(self._weights.predict_proba(applies.astype(np.float64)))
+            out = np.zeros((frame.height, len(self.classes_)))
+            out[:, self._weights.classes_] = self._weights.predict_proba(applies.astype(np.float64))
+            return out
         out = np.tile(self._otherwise, (frame.height, 1))
         some = applies.any(axis=1)
         first = applies[some].argmax(axis=1)
@@ -176,7 +197,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[probable.argmax(axis=1)])
 
 
-def _shares(codes: npt.NDArray[np.int64], classes: int) -> FloatArray:
-    """The frequencies of classes, none of them 0."""
-    counts = np.bincount(codes, minlength=classes) + 1.0 / max(classes, 1)
+def _shares(codes: npt.NDArray[np.int64], left: FloatArray, weights: FloatArray, classes: int) -> FloatArray:
+    """The shares of classes by the weights ``left``, as if there were one more row with the shares of all weights."""
+    counts = np.bincount(codes, weights=left, minlength=classes)
+    counts += np.bincount(codes, weights=weights, minlength=classes) / weights.sum()
     return np.asarray(counts / counts.sum())

@@ -76,7 +76,7 @@ class RuleFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Mine the rules, or check that the given ones can be used.
 
         Args:
-            X: Rows: an array of numbers, or a polars, pandas or Arrow frame.
+            X: Rows: an array of numbers or strings, or a polars, pandas or Arrow frame.
             y: The class of each row; not needed if rules are given.
 
         Returns:

@@ -1,6 +1,7 @@
 """Rows that estimators are given: arrays and frames, checked as scikit-learn checks them, as one polars frame.
 
-An array has the columns ``x0``, ``x1``, … and holds numbers. A frame keeps its names, and may hold text and truth
+An array has the columns ``x0``, ``x1``, … and holds numbers or strings; a column of strings that are all numbers holds
+numbers. A frame keeps its names, and may hold text and truth
 values. Missing values are allowed everywhere.
 """
 
@@ -43,10 +44,38 @@ def check_rows(estimator: Any, rows: Any, *, fitting: bool) -> pl.DataFrame:
             raise ValueError(f"Found array with 0 {short} (shape={frame.shape}) while a minimum of 1 is required.")
         validate_data(estimator, frame if not hasattr(rows, "iloc") else rows, reset=fitting, skip_check_array=True)
         return frame
-    numbers = validate_data(estimator, rows, reset=fitting, dtype="numeric", ensure_all_finite="allow-nan")
+    as_text = _has_strings(rows)
+    cells = validate_data(
+        estimator, rows, reset=fitting, dtype=None if as_text else "numeric", ensure_all_finite="allow-nan"
+    )
     names = getattr(estimator, "feature_names_in_", None)
-    listed = [f"x{at}" for at in range(numbers.shape[1])] if names is None or fitting else list(map(str, names))
-    return pl.DataFrame({name: np.asarray(numbers[:, at], np.float64) for at, name in enumerate(listed)})
+    listed = [f"x{at}" for at in range(cells.shape[1])] if names is None or fitting else list(map(str, names))
+    column = _text_column if as_text else lambda own: np.asarray(own, np.float64)
+    return pl.DataFrame({name: column(cells[:, at]) for at, name in enumerate(listed)})
+
+
+def _has_strings(rows: Any) -> bool:
+    """Whether rows are an array, or lists, with a string among the cells."""
+    if hasattr(rows, "tocsr"):
+        return False  # refused by scikit-learn, in its words
+    try:
+        cells = np.asarray(rows)
+    except ValueError:
+        return False
+    if cells.dtype.kind in "US":
+        return True
+    return cells.dtype == object and any(isinstance(cell, str) for cell in cells.ravel())
+
+
+def _text_column(cells: npt.NDArray[Any]) -> pl.Series:
+    """A column of an array of strings; numbers if all of them are, so that a mixed array means what its list does."""
+    import polars as pl
+
+    missing = [cell is None or cell != cell for cell in cells.tolist()]
+    text = pl.Series([None if gone else str(cell) for cell, gone in zip(cells.tolist(), missing, strict=True)])
+    text = text.cast(pl.String).str.strip_chars().replace("", None)
+    numbers = text.cast(pl.Float64, strict=False)
+    return numbers if numbers.null_count() == text.null_count() else text
 
 
 def check_labels(labels: Any, n_rows: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
