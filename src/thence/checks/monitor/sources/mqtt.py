@@ -19,6 +19,7 @@ from thence.checks.monitor.alerts import format_time
 from thence.checks.monitor.batches import Batch, Roster
 from thence.checks.monitor.messages import MessageFormat, Row, read_message
 from thence.checks.monitor.sources.base import Delivery
+from thence.data.readers.sparkplug import Births
 from thence.errors import ConfigError, require
 
 _MOST_WAITING, _MOST_BYTES = 20_000, 1 << 25
@@ -146,6 +147,7 @@ class MqttSource:
         self._bytes, self._closing = 0, False
         self.connected, self.connections, self.sessions_lost = False, 0, 0
         self.drops = Drops()
+        self._births = Births()
         self._seen: int | None = None  # until when nothing was lost: microseconds of the clock
         self._subscribing: dict[int, str] = {}
         self._asks_drops = True
@@ -231,6 +233,7 @@ class MqttSource:
         """
         if isinstance(position, Mapping):
             self._seen, self.drops.last = position["seen"], position["dropped"]
+            self._births.restore(position.get("births", {}))
         if not self._connect(stop):
             return
         self._client.loop_start()
@@ -271,16 +274,26 @@ class MqttSource:
         rejected: Counter[str] = Counter()
         self._bytes -= sum(len(message.payload) for message in messages)
         now = _now()
-        position = {"seen": now if self.connected else self._seen, "dropped": self.drops.last}
         for message in messages:
             found = read_message(
-                message.payload, self._roster, self._form, topic=message.topic, subscription=self._topic, now=now
+                message.payload,
+                self._roster,
+                self._form,
+                topic=message.topic,
+                subscription=self._topic,
+                now=now,
+                births=self._births,
             )
             for one in found:
                 if isinstance(one, str):
                     rejected[one] += 1
                 else:
                     rows.append(one)
+
+        position: dict[str, Any] = {"seen": now if self.connected else self._seen, "dropped": self.drops.last}
+        if len(self._births):
+            # A gateway does not send its names again because the monitor was away.
+            position["births"] = self._births.to_dict()
 
         def acknowledge() -> None:
             for message in messages:
