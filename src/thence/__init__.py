@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from thence.language.items import Item as Item
     from thence.runs.configuration import Config as Config
     from thence.runs.inputs import read_system as read_system
-    from thence.runs.itemsets import ItemSets as ItemSets
     from thence.runs.itemsets import itemsets as itemsets
     from thence.runs.known import read_known as read_known
     from thence.runs.logic import find_controls as find_controls
@@ -79,7 +78,7 @@ _names, _get, _ = lazy_names(
         "language.items": ("Item",),
         "runs.configuration": ("Config",),
         "runs.inputs": ("read_system",),
-        "runs.itemsets": ("ItemSets", "itemsets"),
+        "runs.itemsets": ("itemsets",),
         "runs.known": ("read_known",),
         "runs.logic": ("find_controls", "find_laws"),
         "runs.preparation": ("transactions",),

@@ -40,9 +40,7 @@ def by_hand(held: np.ndarray, least: int, kind: str, longest: int | None) -> Set
 @settings(max_examples=examples(150), deadline=None)
 @given(masks, st.integers(1, 5), st.sampled_from(KINDS), st.sampled_from([None, 1, 2, 3]))
 def test_the_search_finds_what_brute_force_finds(held: np.ndarray, least: int, kind: str, longest: int | None) -> None:
-    found = find_itemsets(
-        pack_mask(held), n_rows=len(held), least=least, kind=kind, max_length=longest, max_sets=1_000
-    )
+    found = find_itemsets(pack_mask(held), n_rows=len(held), least=least, kind=kind, max_length=longest, max_sets=1_000)
     ours = {
         tuple(found.members[low:high].tolist()): rows
         for low, high, rows in zip(found.starts, found.starts[1:], found.counts.tolist(), strict=False)

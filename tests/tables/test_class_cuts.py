@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
@@ -28,7 +30,7 @@ def merge_slowly(table: np.ndarray, *, most: int, least: float) -> list[int]:
     rows, borders = list(table), list(range(len(table) - 1))
     while borders:
         differences = []
-        for one, other in zip(rows, rows[1:], strict=False):
+        for one, other in pairwise(rows):
             both = np.stack([one, other])
             both = both[:, both.sum(axis=0) > 0]
             expected = np.outer(both.sum(axis=1), both.sum(axis=0)) / both.sum()
@@ -76,9 +78,7 @@ def test_a_tree_cuts_where_that_of_scikit_learn_does(rows: list[tuple[int, int]]
 def test_cuts_lie_where_the_states_of_the_target_change(method: str) -> None:
     rng = np.random.default_rng(0)
     level = rng.uniform(0, 10, 600).round(2)
-    frame = pl.DataFrame(
-        {"level": level, "pump": np.where(level < 3.3, "on", np.where(level < 7.1, "idle", "off"))}
-    )
+    frame = pl.DataFrame({"level": level, "pump": np.where(level < 3.3, "on", np.where(level < 7.1, "idle", "off"))})
     table = TransactionTable.from_frame(frame, method=method, towards="pump")
     edges = table.discretizer.binnings["level"].bin_edges.tolist()
     assert edges == pytest.approx([3.3, 7.1], abs=0.05)

@@ -68,7 +68,9 @@ def _examine_rows(config: Config) -> dict[str, Any]:
     from thence.runs.frames import build_row_features, build_rows, read_rows
     from thence.runs.planning import plan
 
-    config, miner = plan(config, settings={"consequent": config.input.target} if config.input.target else {}, graph=False)
+    config, miner = plan(
+        config, settings={"consequent": config.input.target} if config.input.target else {}, graph=False
+    )
     frame = read_rows(config.input.sensors, config.input)
     raw = miner.wants == "numbers"
     table = build_row_features(frame, config.input) if raw else build_rows(frame, config.input, config.discretize)

@@ -347,8 +347,10 @@ def _measurement(item: Item, context: str, it: str = "") -> str:
     if item.is_presence:
         return feature.subject
     if feature.role is Role.ALL:
-        clauses = [_measurement(one, "", it) if one.feature.aspect is Aspect.MEASUREMENT else _other(one, (), it)
-                   for one in feature.where]
+        clauses = [
+            _measurement(one, "", it) if one.feature.aspect is Aspect.MEASUREMENT else _other(one, (), it)
+            for one in feature.where
+        ]
         return " and ".join(clauses)
     if feature.role is Role.TIME:
         noun = {"hour": "the hour of day", "weekday": "the day"}.get(feature.name, feature.name)

@@ -262,7 +262,9 @@ class DiscretizeConfig(Section):
     method: str = setting("frequency", "Binning method")
     bin_edges: Mapping[str, tuple[float, ...]] = setting({}, "Given edges of the bins of kinds, such as flow=[10,20]")
     fit_until: str | None = setting(None, "Fit the bins on readings before this time only")
-    towards: str | None = setting(None, "For the methods entropy, chimerge and tree: whose states bins separate (default: the target)")
+    towards: str | None = setting(
+        None, "For the methods entropy, chimerge and tree: whose states bins separate (default: the target)"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Item sets of tables: frequent, closed or maximal, as frames like those of mlxtend. This is what ``th.itemsets`` is."""
+"""Item sets of tables: frequent, closed or maximal, as frames like those of mlxtend: what ``th.itemsets`` is."""
 
 from __future__ import annotations
 
@@ -161,7 +161,9 @@ def itemsets(
     if max_length is not None:
         require_integer("max_length", max_length)
     if kind not in KINDS:
-        raise ConfigError(f"unknown kind of item sets {shown(kind)}", hint=nearest(str(kind), KINDS) or ", ".join(KINDS))
+        raise ConfigError(
+            f"unknown kind of item sets {shown(kind)}", hint=nearest(str(kind), KINDS) or ", ".join(KINDS)
+        )
     table = _table_of(source, InputConfig(basket=basket), DiscretizeConfig(bins=bins, method=method))
     if table.is_factorised or any(block.is_lifted for block in table.blocks):
         raise MiningError(

@@ -150,7 +150,12 @@ OPTIONS: tuple[Option, ...] = (
         ("min_confidence", float, "Minimum confidence: share of the rows of the antecedent in which the rule holds"),
         ("consequent", str, "Only rules that conclude this: a column, sensor or kind, or an item: 'state = open'"),
         ("antecedent", str, "Only rules with such items on the left: a column, sensor or kind, or an item"),
-        ("max_antecedents", int, f"Maximum number of items in an antecedent; None in Python or {MOST_ANTECEDENTS}: any", 2),
+        (
+            "max_antecedents",
+            int,
+            f"Maximum number of items in an antecedent; None in Python or {MOST_ANTECEDENTS}: any",
+            2,
+        ),
         ("similarity", float, "Similarity threshold of a neural miner"),
     ),
     Option("setting", ("miner.",), _TABLE, "Any settings of the miner as key=value", flag="--set", in_python=False),

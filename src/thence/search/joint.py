@@ -1,7 +1,7 @@
 """Rules with several items in the consequent, from rules with one: ``a → b`` and ``a → c`` may make ``a → b ∧ c``.
 
-Where nothing is missing, no other rule can reach the thresholds: a consequent is at least as frequent without one of its
-items. The joint rules are counted like all others. The module joins and counts; it does not search.
+Where nothing is missing, no other rule can reach the thresholds: a consequent is at least as frequent without one of
+its items. The joint rules are counted like all others. The module joins and counts; it does not search.
 """
 
 from __future__ import annotations
@@ -126,9 +126,7 @@ def _joint_rules(rules: RuleSet, wanted: Sequence[_Candidate]) -> RuleSet:
     consequents = np.array([numbers[right] for _, _, right in wanted], np.int32)
     zero = np.zeros(len(wanted), np.int64)
     lifted = None if rules.pattern_of is None else np.array([pattern for pattern, _, _ in wanted], np.int32)
-    return RuleSet(
-        tuple(items), antecedents, consequents, Counts(zero, zero, zero, zero), rules.patterns, lifted
-    )
+    return RuleSet(tuple(items), antecedents, consequents, Counts(zero, zero, zero, zero), rules.patterns, lifted)
 
 
 def with_joint(rules: RuleSet, joint: RuleSet) -> RuleSet:

@@ -63,7 +63,7 @@ def merge_intervals(counts: FloatArray, *, most: int, least: float) -> list[int]
         >>> merge_intervals(np.array([[5.0, 0.0], [4.0, 0.0], [0.0, 6.0]]), most=3, least=3.84)
         [1]
     """
-    own = {at: row for at, row in enumerate(np.asarray(counts, np.float64))}
+    own = dict(enumerate(np.asarray(counts, np.float64)))
     after = {at: at + 1 for at in range(len(own) - 1)}
     before = {right: left for left, right in after.items()}
     border = {at: at for at in after}  # the border after an interval, by the interval's first part

@@ -644,7 +644,7 @@ class Discretizer:
         states: The states that were seen, by kind, or by sensor where it has no kind.
         window_seconds: Length of the windows that the bins were fitted on; 0 if it is not known.
         parts: Number of finer bins that each bin is cut into, for thresholds sharper than the bins of the search.
-        towards: For a method that has a target: a column, sensor or kind whose states the bins of the others tell apart.
+        towards: For a method that has a target: a column, sensor or kind, whose states the bins of others tell apart.
 
     Raises:
         ConfigError: If ``method``, ``bins``, ``scope``, ``parts`` or ``towards`` is invalid.
@@ -719,8 +719,8 @@ class Discretizer:
 
         Args:
             groups: Numbers by key. Those of a large pool are not joined if the method is ``frequency``.
-            classes: For a method that has a target: classes by key, each a matrix (targets × numbers), −1 for missing. Keys
-                without classes, such as that of the target itself, get bins of equal count.
+            classes: For a method that has a target: classes by key, each a matrix (targets × numbers), −1 for missing.
+                Keys without classes, such as that of the target itself, get bins of equal count.
 
         Returns:
             A discretizer with these bins added to those that it already has.

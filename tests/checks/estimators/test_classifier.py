@@ -257,7 +257,8 @@ def test_arrays_of_strings_are_learned_as_frames_are(mixed: tuple[pd.DataFrame, 
     coded = np.column_stack([shapes[:, 0], frame["count"].astype(str).to_numpy(str)])
     assert coded.dtype.kind == "U"
     again = RuleClassifier().fit(coded, label)
-    assert again.score(coded, label) >= RuleClassifier().fit(frame[["shape", "count"]], label).score(
-        frame[["shape", "count"]], label
-    ) - 1e-9
+    assert (
+        again.score(coded, label)
+        >= RuleClassifier().fit(frame[["shape", "count"]], label).score(frame[["shape", "count"]], label) - 1e-9
+    )
     assert RuleFeatures().fit(coded, label).transform(coded).shape[0] == len(coded)

@@ -85,6 +85,6 @@ def repetitions(weights: FloatArray) -> npt.NDArray[np.int64]:
         if scaled.sum() > most:
             break
         if np.allclose(scaled, np.round(scaled), rtol=0, atol=1e-9 * factor):
-            return np.round(scaled).astype(np.int64)
+            return np.asarray(np.round(scaled), np.int64)
     rounded = np.round(weights * (most / weights.sum())).astype(np.int64)
-    return np.where(weights > 0, np.maximum(rounded, 1), 0)
+    return np.asarray(np.where(weights > 0, np.maximum(rounded, 1), 0), np.int64)

@@ -846,7 +846,7 @@ def generalise(  # type: ignore[misc]  # the overloads leave the keywords to thi
     train_share: float = 0.7,
     min_support: float = _DEFAULTS["min_support"],
     min_confidence: float = Exact.min_confidence,
-    max_antecedents: int = Exact.max_antecedents,
+    max_antecedents: int | None = Exact.max_antecedents,
     max_rules: int = 100,
     hops: int = _DEFAULTS["hops"],
     min_embeddings: int = EnrichConfig.min_embeddings,

@@ -1,7 +1,7 @@
 """Frequent, closed and maximal item sets over packed bitmaps, depth first.
 
-The search extends a set by later items only, and keeps the rows of every prefix (Eclat, Zaki 2000). A set is *closed* if
-no further item is in all of its rows, and *maximal* if no further item makes a frequent set. Both are decided on the
+The search extends a set by later items only, and keeps the rows of every prefix (Eclat, Zaki 2000). A set is *closed*
+if no further item is in all of its rows, and *maximal* if no further item makes a frequent set. Both are decided on the
 bitmaps, so no set has to be kept to compare it with others. A set whose rows all have an earlier item that it lacks is
 not extended for closed and maximal sets: every set below it lacks that item too (prefix-preserving closures, Uno et al.
 2004).
@@ -78,7 +78,7 @@ def find_itemsets(
     named = order.astype(np.int32)[members]
     # In increasing order within each set.
     sets = np.repeat(np.arange(len(counts)), np.diff(starts))
-    return FoundSets(named[np.lexsort([named, sets])], starts, counts, bool(capped))
+    return FoundSets(named[np.lexsort((named, sets))], starts, counts, bool(capped))
 
 
 def judge_itemsets(bitmaps: Words, members: Indices, *, n_rows: int, least: int) -> tuple[Ints, npt.NDArray[np.int64]]:
@@ -110,10 +110,10 @@ def judge_itemsets(bitmaps: Words, members: Indices, *, n_rows: int, least: int)
 @helper
 def _is_within(rows: Any, other: Any) -> Any:
     """Whether all rows of one bitmap are in another."""
-    for at in range(len(rows)):
-        if rows[at] & ~other[at]:
-            return False
-    return True
+    at = 0
+    while at < len(rows) and not rows[at] & ~other[at]:
+        at += 1
+    return at == len(rows)
 
 
 @kernel

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -84,13 +85,11 @@ def encode_blocks(rules: RuleSet, table: Table, *, antecedents_only: bool = Fals
         numbers = np.full(len(rules.items) + 1, -1, np.int32)  # the last maps padding to padding
         items = [rules.items[i] for i in used]
         if isinstance(table, FeatureTable):
-            bank, numbers[used] = _number_joint(items, lambda parts: _number_on(table, parts))
+            bank, numbers[used] = _number_joint(items, partial(_number_on, table))
             yield EncodedBlock(chosen, bank, numbers[left], numbers[right], None)
         else:
             block = table.blocks[at]
-            bank, numbers[used] = _number_joint(
-                items, lambda parts, block=block: number_items(block, find_codes(parts, table, block))
-            )
+            bank, numbers[used] = _number_joint(items, partial(_number_in, table, block))
             yield EncodedBlock(chosen, bank, numbers[left], numbers[right], block)
 
 
@@ -107,6 +106,10 @@ def _number_joint(
     added = iter(range(len(bank.row_of), len(bank.row_of) + len(joints)))
     out = [of[item] if len(item.parts) == 1 else next(added) for item in items]
     return bank.with_joints(joints), np.array(out, np.int32)
+
+
+def _number_in(table: TransactionTable, block: Block, items: Sequence[Item]) -> tuple[Bank, Indices]:
+    return number_items(block, find_codes(items, table, block))
 
 
 def _number_on(table: FeatureTable, items: Sequence[Item]) -> tuple[Bank, Indices]:
