@@ -64,6 +64,7 @@ ONLY_ON_THE_COMMAND_LINE = {
     "--all": "refine=None",
     "--refine-set": "refine={…}",
     "--set": "every keyword that is no option is a setting of the miner",
+    "--no-basket": "basket=False",
     "--no-confirm": "confirm=False",
     "--no-sharpen": "sharpen=False",
     "--no-laws": "laws=False",
