@@ -386,7 +386,7 @@ def _find_rows_read(rules: BankRules) -> npt.NDArray[np.intp]:
 
 
 def _pad(bank: Bank, bounds: list[int], rows: npt.NDArray[np.intp]) -> Words:
-    """Return the bitmaps with each span of frames moved to the start of words of its own; others than ``rows`` are 0."""
+    """Return the bitmaps with each span moved to the start of words of its own; all but ``rows`` are empty."""
     width = _width(bounds)
     words = np.zeros((len(bank.words), (len(bounds) - 1) * width), np.uint64)
     own = replace(bank, words=bank.words[rows])
