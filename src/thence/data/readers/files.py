@@ -39,6 +39,7 @@ READERS: Registry[Any] = Registry(
     "reader",
     {
         **dict.fromkeys(("csv", "tsv", "txt", "tab", "dat"), "thence.data.readers.text:read_text"),
+        **dict.fromkeys(("jsonl", "ndjson"), "thence.data.readers.json_lines:read_json_lines"),
         **dict.fromkeys(("parquet", "pq"), "thence.data.readers.parquet:read_parquet"),
         **dict.fromkeys(("xlsx", "xlsm", "xls", "ods"), "thence.data.readers.excel:read_excel"),
     },
