@@ -154,7 +154,7 @@ def test_headers_without_or_with_double_names(tmp_path: Path) -> None:
 
 
 def test_no_separator(tmp_path: Path) -> None:
-    fails(csv(tmp_path, "time a", "20190101 1"), "no separator splits the first line into columns: 'time a'")
+    fails(csv(tmp_path, "time-a", "20190101-1"), "no separator splits the first line into columns: 'time-a'")
 
 
 def test_lines_with_too_many_or_too_few_fields(tmp_path: Path) -> None:

@@ -386,7 +386,7 @@ def _only(columns: Sequence[str], taken: str | None) -> str | None:
 CLOCK_NAMES = ("time", "time_of_day", "clock", "hour", "uhrzeit", "zeit", "heure", "hora", "tijd", "timestamp")
 """Names of columns that hold times of day next to a column of dates."""
 HOUR_NAMES = ("hour", "heure", "hora", "uhrzeit", "stunde")
-CLOCK = r"^\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?\s*$"
+CLOCK = r"^\s*\d{1,2}(:\d{2}(:\d{2}([.,]\d+)?)?|\.\d{2}\.\d{2})\s*([AaPp]\.?[Mm]\.?)?\s*$"
 SPREADSHEET_YEARS = (1899, 1900)  # of a time of day that a spreadsheet stores as a date
 COMPACT_DATES = (19000101, 20991231)  # 20190131
 LAST_HOUR, LAST_CLOCK = 24, 2400  # 1305 is 13:05
@@ -445,7 +445,7 @@ def _is_clock(cells: pl.Series) -> bool:
 def _is_date(cells: pl.Series) -> bool:
     """Return whether cells are dates without a time of day."""
     if cells.dtype == pl.String:
-        return bool(cells.len()) and not bool(cells.str.contains(":").any())
+        return bool(cells.len()) and not bool((cells.str.contains(":") | cells.str.contains(CLOCK)).any())
     if isinstance(cells.dtype, pl.Datetime):
         return not _is_clock(cells) and bool((cells == cells.dt.truncate("1d")).all())
     if cells.dtype.is_integer():
@@ -473,7 +473,7 @@ def _date_text(day: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 def _clock_text(time: pl.Expr, dtype: pl.DataType, name: str) -> pl.Expr:
     if dtype == pl.String:
-        return time.str.strip_chars()
+        return time.str.strip_chars().str.replace(r"^(\d{1,2})\.(\d{2})\.(\d{2})", "${1}:${2}:${3}")
     if dtype.is_integer():
         clock = time * 100 if plain_name(name) in HOUR_NAMES else time
         return pl.format("{}:{}", (clock // 100).cast(pl.String), (clock % 100).cast(pl.String).str.zfill(2))
