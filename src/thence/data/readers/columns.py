@@ -17,7 +17,7 @@ import polars as pl
 from thence.data.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, Roles, plain_name
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readers.times import TimeReader, choose_time_reader
-from thence.data.readings.cleaning import quote_names, require_ids, require_reading_type
+from thence.data.readings.cleaning import require_ids, require_reading_type
 from thence.data.readings.findings import Finding
 from thence.data.readings.frames import collect, is_text, spell_states, spell_texts
 from thence.data.readings.scanning import distinct_names
@@ -89,9 +89,7 @@ class _Typing:
         if marks:
             findings = _count_kept(frame, findings, long=long, source=table.name)
             frame = frame.drop(pl.selectors.starts_with(TEXT_IN))
-        notes = [*table.notes, *reader.notes]
-        if roles.ignored:
-            notes.append(f"ignored columns: {quote_names(roles.ignored)}")
+        notes = [*table.notes, *reader.notes, *roles.describe_ignored()]
         if table.units and not long:
             named = zip(categorical, self._sources, strict=True)
             own = {id: (table.kind, table.units[column]) for id, column in named if column in table.units}

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
 
+from thence.data.readers.asides import find_asides, is_part
 from thence.data.readers.dates import looks_like_date
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readings.cleaning import quote_names, require_columns, require_plain_name
@@ -56,13 +57,12 @@ ATTRIBUTES = (
     *("remarks", "label", "anomaly", "is_anomaly", "mode", "state", "valid", "validity"),
 )
 """Names of columns that describe a value and do not name its sensor."""
-NUMBER_NAMES = ("#", "no", "no.", "nr", "nr.", "record", "row", "row_number", "index", "idx", "line", "seq")
-"""Names of columns that may number the rows."""
 VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
 
 UNIX_FLOOR = 1e8
 SAMPLE_ROWS = 10_000
 EVERY_ROW = "(rows)"
+NEARLY_ALL = 0.9
 FULL_TIME = r"^\s*\S*\d[-/. ]\S+.*\d:\d{2}"
 BRACKETED = re.compile(r"(?<=\S)\s*(\([^()]*\)|\[[^\[\]]*\])$")
 UNNAMED = re.compile(r"\(column \d+ without a name\)")
@@ -91,6 +91,7 @@ class Roles:
         sensor: Column of sensor names, in long layout.
         value: Column of readings, in long layout and for a file per sensor.
         ignored: Columns without a role.
+        asides: Columns of them that hold something else, and what.
     """
 
     layout: Literal["wide", "long", "files"]
@@ -99,6 +100,17 @@ class Roles:
     sensor: str = ""
     value: str = ""
     ignored: tuple[str, ...] = ()
+    asides: Mapping[str, str] = field(default_factory=dict)
+
+    def describe_ignored(self) -> list[str]:
+        """Return a note about the columns that are left out, if there are any."""
+        if not self.ignored:
+            return []
+        groups: dict[str, list[str]] = {}
+        for name in self.ignored:
+            groups.setdefault(self.asides.get(name, ""), []).append(name)
+        shown = [quote_names(names) + f" ({what})" * bool(what) for what, names in sorted(groups.items())]
+        return [f"ignored columns: {'; '.join(shown)}"]
 
 
 def plain_name(name: str) -> str:
@@ -193,49 +205,46 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
             where=table.name,
             hint="pass separator= if lines are split in the wrong places",
         )
-    numbers = [name for name in rest if _numbers_rows(table, name, options)]
-    numbers = numbers if len(numbers) < len(rest) else []
-    sensors = tuple(name for name in rest if name not in numbers)
-    return Roles("wide", time, sensors=sensors, ignored=(*ignored, *numbers))
-
-
-def _numbers_rows(table: SourceTable, name: str, options: ReadOptions) -> bool:
-    """Return whether a column only numbers the rows, by its name and its first cells."""
-    if plain_name(name) not in NUMBER_NAMES or options.is_numeric(name) or options.is_categorical(name):
-        return False
-    return table.schema[name].is_integer() and _counts_up(table, name)
+    asides = find_asides(table, {name: plain_name(name) for name in rest}, options)
+    asides = asides if len(asides) < len(rest) else {}
+    sensors = tuple(name for name in rest if name not in asides)
+    return Roles("wide", time, sensors=sensors, ignored=(*ignored, *asides), asides=asides)
 
 
 def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOptions) -> tuple[str, list[str]]:
-    """Return the time column, and the other columns that hold times by their names or types.
+    """Return the time column, and the other columns that hold times.
 
-    Of several, it is the one that distinguishes the rows: a date repeats all day, a full time stamp does not.
+    Of several, it is the one that tells the rows apart: a date repeats all day, a full time stamp does not.
     """
     named = [name for name in columns if is_time_name(name)]
     dated = [name for name in columns if table.schema[name].is_temporal()]
     texts = [name for name in columns if table.schema[name] == pl.String]
     first = _first_cells(table, {*named, *texts} if named or dated else columns)
     named = [name for name in named if name in dated or _begins_with_time(first[name])] or named
-    both = [name for name in named if name in dated]
-    found = next((some for some in (both, named, dated) if len(some) == 1), both or named or dated)
-    full = [name for name in texts if first[name].len() and first[name].str.contains(FULL_TIME).all()]
-    times = list(dict.fromkeys([*named, *dated, *full]))
-    if not found:
+    looks = [name for name in texts if _begins_with_time(first[name]) and all(map(looks_like_date, first[name]))]
+    times = list(dict.fromkeys([*named, *dated, *looks]))
+    if not times:
         return _first_time(table, columns, first), []
-    if len(times) > 1:
-        apart = _count_apart(table, times, columns, options)
-        most = max(apart[name] for name in times)
-        best = [name for name in times if apart[name] == most]
-        if len(found) == 1 and (found[0] in best or most < apart[EVERY_ROW]):
-            best = found
-        if len(best) > 1:
-            shown = ", ".join(f"{quote(name)} ({quote(_first_cell(table, name))[1:-1]})" for name in best)
-            raise table.failure(
-                f"several columns may be the time: {shown}", f"pass, for example, time={quote(best[0])}"
-            )
-        found = best
-    others = [name for name in times if name != found[0] and (name in named or name in dated)]
-    return found[0], others
+    if len(times) == 1:
+        return times[0], []
+    apart = _count_apart(table, times, columns, options)
+    most = max(apart[name] for name in times)
+    best = [name for name in times if apart[name] == most]
+    known = _first_of([name for name in named if name in dated], named, dated)
+    if len(known) == 1 and (known[0] in best or NEARLY_ALL * most < apart[known[0]]):
+        best = known
+    elif len(best) > 1:
+        full = [name for name in best if name in dated or first[name].str.contains(FULL_TIME).all()]
+        best = _first_of([name for name in full if name in named], full, best)
+    if len(best) > 1:
+        shown = ", ".join(f"{quote(name)} ({quote(_first_cell(table, name))[1:-1]})" for name in best)
+        raise table.failure(f"several columns may be the time: {shown}", f"pass, for example, time={quote(best[0])}")
+    return best[0], [name for name in times if name != best[0] and (name in named or name in dated or apart[name] > 1)]
+
+
+def _first_of(*choices: list[str]) -> list[str]:
+    """Return the first choice of one column, or else the first of several."""
+    return next((some for some in choices if len(some) == 1), next((some for some in choices if some), []))
 
 
 def _first_time(table: SourceTable, columns: Sequence[str], first: Mapping[str, pl.Series]) -> str:
@@ -383,14 +392,13 @@ def _only(columns: Sequence[str], taken: str | None) -> str | None:
     return left[0] if len(left) == 1 else None
 
 
-CLOCK_NAMES = ("time", "time_of_day", "clock", "hour", "uhrzeit", "zeit", "heure", "hora", "tijd", "timestamp")
+HOUR_NAMES = ("hour", "hr", "hod", "hour_of_day", "heure", "hora", "uhrzeit", "stunde")
+CLOCK_NAMES = ("time", "time_of_day", "clock", "zeit", "tijd", "timestamp", *HOUR_NAMES)
 """Names of columns that hold times of day next to a column of dates."""
-HOUR_NAMES = ("hour", "heure", "hora", "uhrzeit", "stunde")
 CLOCK = r"^\s*\d{1,2}(:\d{2}(:\d{2}([.,]\d+)?)?|\.\d{2}\.\d{2})\s*([AaPp]\.?[Mm]\.?)?\s*$"
 SPREADSHEET_YEARS = (1899, 1900)  # of a time of day that a spreadsheet stores as a date
 COMPACT_DATES = (19000101, 20991231)  # 20190131
 LAST_HOUR, LAST_CLOCK = 24, 2400  # 1305 is 13:05
-FIRST_ROWS = 50
 
 
 def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, ReadOptions]:
@@ -406,16 +414,18 @@ def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, R
     """
     names = [name for name in table.schema if not options.ignores(name)]
     clocks = [name for name in names if plain_name(name) in CLOCK_NAMES]
-    dates = [name for name in names if is_time_name(name) or name == options.time]
-    if not clocks or dates == clocks[:1]:
+    first = _first_cells(table, names)
+    dates = [name for name in names if is_time_name(name) or name == options.time or _begins_with_date(first[name])]
+    if not dates:
+        return _join_calendar(table, names, first, options)
+    if not clocks or dates == clocks[:1] or any(_is_full(first[name]) for name in names):
         return table, options
-    first = table.frame.select({*clocks, *dates}).head(FIRST_ROWS).collect()
-    dates = [name for name in dates if _is_date(first[name].drop_nulls())]
+    dates = [name for name in dates if _is_date(first[name])]
     again = len(dates) == 1 and bool(first[dates[0]].is_duplicated().any())
     clocks = [
         name
         for name in clocks
-        if _is_clock(first[name].drop_nulls()) or (again and name not in dates and _is_number(name, first[name]))
+        if _is_clock(first[name]) or (again and name not in dates and _is_number(name, first[name]))
     ]
     if len(clocks) != 1 or len(dates) != 1 or options.time not in ("auto", *clocks, *dates):
         return table, options
@@ -424,6 +434,39 @@ def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, R
     note = f"times joined from the columns '{date}' and '{clock}'"
     frame = table.frame.with_columns(joined.alias(date)).drop(clock)
     return replace(table, frame=frame, notes=(*table.notes, note)), replace(options, time=date)
+
+
+def _begins_with_date(cells: pl.Series) -> bool:
+    return cells.dtype == pl.String and bool(cells.len()) and looks_like_date(cells[0])
+
+
+def _is_full(cells: pl.Series) -> bool:
+    """Return whether cells are dates with a time of day."""
+    if isinstance(cells.dtype, pl.Datetime):
+        return not _is_clock(cells) and not _is_date(cells)
+    return cells.dtype == pl.String and bool(cells.len()) and bool(cells.str.contains(FULL_TIME).all())
+
+
+def _join_calendar(
+    table: SourceTable, names: Sequence[str], first: Mapping[str, pl.Series], options: ReadOptions
+) -> tuple[SourceTable, ReadOptions]:
+    """Join columns of years, months, days and, if there are any, hours and minutes, of a table without other times."""
+    parts = {
+        part: found[0]
+        for part in ("year", "month", "day", "hour", "minute")
+        if (found := [name for name in names if is_part(plain_name(name), first[name], part)])
+    }
+    if not {"year", "month", "day"} <= parts.keys() or options.time != "auto":
+        return table, options
+    if not all(table.schema[name].is_integer() for name in parts.values()):
+        return table, options
+    clock = pl.duration(**{f"{part}s": pl.col(parts[part]) for part in ("hour", "minute") if part in parts})
+    date = pl.datetime(*(pl.col(parts[part]) for part in ("year", "month", "day")))
+    joined = date + clock if "hour" in parts else date
+    name = next(name for name in ("time", "(joined time)") if name not in names or name in parts.values())
+    note = f"times joined from the columns {quote_names(parts.values())}"
+    frame = table.frame.with_columns(joined.alias("\0time")).drop(parts.values()).rename({"\0time": name})
+    return replace(table, frame=frame, notes=(*table.notes, note)), replace(options, time=name)
 
 
 def _is_number(name: str, cells: pl.Series) -> bool:
