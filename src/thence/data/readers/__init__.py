@@ -24,7 +24,8 @@ from thence.data.readers.files import database_reader, find_paths, note_skipped,
 from thence.data.readers.heading import unit_of_name
 from thence.data.readers.kinds import KindPattern, Kinds, require_units, resolve_kinds
 from thence.data.readers.lines import check_encoding
-from thence.data.readers.roles import NotDataError, Roles, find_roles, join_clock
+from thence.data.readers.roles import NotDataError, Roles, find_roles, join_clock, require_plain_names
+from thence.data.readers.shapes import reshape
 from thence.data.readers.table import MISSING_WORDS, LayoutOption, ReadOptions, SourceTable
 from thence.data.readers.text import check_signs
 from thence.data.readers.times import check_format
@@ -311,7 +312,8 @@ def _assign_roles(
             if table.sheet and options.sheet is None:
                 notes.append(f"{table.name}: empty, skipped")
             continue
-        table, chosen = join_clock(table, options)
+        require_plain_names(table)
+        table, chosen = join_clock(reshape(table, options), options)
         try:
             roles = find_roles(table, chosen, alone=len(tables) == 1)
         except NotDataError as error:

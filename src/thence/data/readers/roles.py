@@ -48,6 +48,9 @@ SENSOR_NAMES = (
     "point_name",
     "device_name",
     "meter_id",
+    "entity_id",
+    "entity",
+    "point_id",
 )
 """Names of the sensor column of a long table, most likely first."""
 OTHER_SENSOR_NAMES = ("name", "field", "metric", "parameter")
@@ -57,7 +60,11 @@ ATTRIBUTES = (
     *("remarks", "label", "anomaly", "is_anomaly", "mode", "state", "valid", "validity"),
 )
 """Names of columns that describe a value and do not name its sensor."""
-VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
+VALUE_NAMES = ("value", "reading", "measurement", "val", "result", "v0", "v")
+STATE_NAMES = ("state", "status", "event", "message", "new_state", "action", "activity_state")
+"""Names of the column of states in a log of events."""
+OUTAGES = ("unavailable", "unknown", "Unavailable", "Unknown", "UNAVAILABLE", "UNKNOWN")
+"""What logs of events write while there is no state."""
 
 UNIX_FLOOR = 1e8
 SAMPLE_ROWS = 10_000
@@ -65,6 +72,9 @@ EVERY_ROW = "(rows)"
 NEARLY_ALL = 0.9
 FULL_TIME = r"^\s*\S*\d[-/. ]\S+.*\d:\d{2}"
 BRACKETED = re.compile(r"(?<=\S)\s*(\([^()]*\)|\[[^\[\]]*\])$")
+NUMBER_OR_STATE = (
+    r"(?i)^([+-]?\d+([.,]\d+)?|on|off|open|opened|closed?|true|false|yes|no|present|absent|active|inactive)$"
+)
 UNNAMED = re.compile(r"\(column \d+ without a name\)")
 
 
@@ -92,6 +102,7 @@ class Roles:
         value: Column of readings, in long layout and for a file per sensor.
         ignored: Columns without a role.
         asides: Columns of them that hold something else, and what.
+        missing: Words that mean a missing reading, besides those of the options.
     """
 
     layout: Literal["wide", "long", "files"]
@@ -101,6 +112,7 @@ class Roles:
     value: str = ""
     ignored: tuple[str, ...] = ()
     asides: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
     def describe_ignored(self) -> list[str]:
         """Return a note about the columns that are left out, if there are any."""
@@ -144,6 +156,12 @@ def looks_like_time(cell: str) -> bool:
     return looks_like_date(text) or (text.replace(".", "", 1).isdigit() and float(text) >= UNIX_FLOOR)
 
 
+def require_plain_names(table: SourceTable) -> None:
+    """Raise an ``InputError`` if polars would take the name of a column for a pattern."""
+    for column in table.schema:
+        require_plain_name(column, table.name)
+
+
 def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) -> Roles:
     """Find the roles of the columns of a table.
 
@@ -157,8 +175,7 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
         InputError: If a role cannot be found or is ambiguous.
     """
     columns = list(table.schema)
-    for column in columns:
-        require_plain_name(column, table.name)
+    require_plain_names(table)
     if options.time not in ("auto", *columns):
         raise NotDataError(
             f"no column {quote(options.time)}; columns are {quote_names(columns)}",
@@ -175,15 +192,17 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
     rest = [name for name in columns if name not in taken]
     layout = options.layout if options.layout != "auto" else _layout(table, time, rest, options, alone)
     if layout == "long":
-        sensor = options.sensor or _named(rest, (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)) or _text_column(table, rest)
-        value = options.value or _named([n for n in rest if n != sensor], VALUE_NAMES) or _only(rest, sensor)
+        sensor = options.sensor or _named(rest, (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)) or _naming_column(table, rest)
+        others = [name for name in rest if name != sensor]
+        value = options.value or _named(others, VALUE_NAMES) or _named(others, STATE_NAMES) or _only(rest, sensor)
         for role, name in (("sensor", sensor), ("value", value)):
             if not name:
                 raise table.failure(
                     f"no {role} column found for the long layout; columns are {quote_names(columns)}", f"pass {role}="
                 )
         other = tuple(n for n in rest if n not in (sensor, value))
-        return Roles("long", time, sensor=str(sensor), value=str(value), ignored=(*ignored, *other))
+        missing = OUTAGES if plain_name(str(value)) in STATE_NAMES or is_text(table.schema[str(value)]) else ()
+        return Roles("long", time, sensor=str(sensor), value=str(value), ignored=(*ignored, *other), missing=missing)
     if layout == "files":
         if not table.title:
             raise table.failure("layout='files' needs a file name for the sensor id", "pass layout='wide'")
@@ -293,8 +312,10 @@ def _layout(table: SourceTable, time: str, rest: Sequence[str], options: ReadOpt
         return "long"
     if len(rest) == 1 and table.title and (table.headerless or value):
         return "files"
-    if table.headerless and len(rest) == 2 and (text := _text_column(table, rest)):
+    if table.headerless and len(rest) == 2 and (text := _naming_column(table, rest)):
         _require_no_numbers(table, text)
+        return "long"
+    if _is_event_log(table, rest):
         return "long"
     if value and (other := _named(others, OTHER_SENSOR_NAMES)):
         lost = [name for name in others if name != other and not _is_text(table, name)]
@@ -346,8 +367,22 @@ def _named(columns: Sequence[str], known: Sequence[str]) -> str | None:
     return next((plain[name] for name in known if name in plain), None)
 
 
-def _text_column(table: SourceTable, columns: Sequence[str]) -> str | None:
+def _is_event_log(table: SourceTable, rest: Sequence[str]) -> bool:
+    """Return whether rows name a sensor and its new state, and hold no other numbers."""
+    sensor = _named(rest, SENSOR_NAMES)
+    others = [name for name in rest if name != sensor]
+    state = _named(others, STATE_NAMES)
+    return bool(sensor and state) and all(table.schema[name] == pl.String for name in others if name != state)
+
+
+def _naming_column(table: SourceTable, columns: Sequence[str]) -> str | None:
+    """Return the column of texts that names the sensors; of two, the one in which no cell is a number or a state."""
     texts = [name for name in columns if _is_text(table, name)]
+    if len(texts) == 2:
+        cells = collect(table.frame.head(SAMPLE_ROWS).select(texts), source=table.name)
+        kinds = {name: cells[name].drop_nulls().str.strip_chars().unique() for name in texts}
+        plain = [name for name in texts if not kinds[name].str.contains(NUMBER_OR_STATE).any()]
+        texts = plain or texts
     return texts[0] if len(texts) == 1 else None
 
 
@@ -413,8 +448,10 @@ def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, R
         they are if there is nothing to join.
     """
     names = [name for name in table.schema if not options.ignores(name)]
-    clocks = [name for name in names if plain_name(name) in CLOCK_NAMES]
     first = _first_cells(table, names)
+    clocks = [
+        name for name in names if plain_name(name) in CLOCK_NAMES or (table.headerless and _is_clock(first[name]))
+    ]
     dates = [name for name in names if is_time_name(name) or name == options.time or _begins_with_date(first[name])]
     if not dates:
         return _join_calendar(table, names, first, options)

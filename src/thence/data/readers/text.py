@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from thence.data.readers.annotated import is_annotated, read_annotated
 from thence.data.readers.dates import looks_like_date
 from thence.data.readers.heading import Heading, find_heading
 from thence.data.readers.lines import (
@@ -433,6 +434,8 @@ def _read_table(path: Path, options: ReadOptions) -> SourceTable:
     base = SourceTable(pl.LazyFrame(), str(path), title=_title(path), text_file=True, notes=notes)
     if not body.strip():
         return base
+    if is_annotated(body):
+        return read_annotated(base, body, skipped)
     body = without_rules(body)
     if options.separator is None and (apart := tabs_for_gaps(body, SEPARATORS)) is not None:
         body = apart
