@@ -39,7 +39,7 @@ FIRST_ROWS = 50
 FEWEST_TIMES = 3
 NEARLY_ALL = 0.9
 BRACES = r"^\s*\{[^{}]*\}\s*$"
-GOOD = r"\{\s*(ok)?\s*\}"
+GOOD = r"\{\s*ok\s*\}"
 BAD = r"(?i)down|fault|stale|null|disabled|invalid|offline|bad"
 """Words in the status of a history that mean that there is no reading."""
 
@@ -131,10 +131,9 @@ def _intervals_as_states(
     ends = merged.filter(following.is_null() | (following > pl.col("end")))
     first, last = whole["start"].min(), whole["end"].max()
     late = merged.group_by("sensor", maintain_order=True).agg(pl.min("start"), pl.min("row"))
+    off = pl.lit(OFF).alias("value")
     parts = [
-        late.filter(pl.col("start") > first).select(
-            pl.lit(first).alias("time"), "sensor", pl.lit(OFF).alias("value"), "row"
-        ),
+        late.filter(pl.col("start") > first).select(pl.lit(first).alias("time"), "sensor", off, "row"),
         merged.select(pl.col("start").alias("time"), "sensor", "value", "row"),
         ends.select(pl.col("end").alias("time"), "sensor", off, "row"),
         # Nothing is known after the end of the table.
