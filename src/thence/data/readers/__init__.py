@@ -223,6 +223,8 @@ def _read(
     records = tuple(table.record for table in tables if table.record)
     report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])), sources=records)
     data = _combine(parts, sensors, report, options, named, long=any(r.layout != "wide" for _, r in filled))
+    if lasting := frozenset(id for part in parts if part.table.lasting for id in part.categorical):
+        data = replace(data, readings=replace(data.readings, lasting=lasting))
     return data if len(kept) == len(found) else data.select(kept)
 
 

@@ -210,6 +210,8 @@ class Readings:
         on_error: Whether to raise or to repair.
         source: Name of the data in messages.
         max_loss: Share of the rows or readings that a repair may lose.
+        lasting: Sensors whose readings last until their next one.
+        ends: Times at which sensors of a long table are known to have no reading, by sensor, in order.
     """
 
     parts: tuple[pl.LazyFrame, ...]
@@ -217,6 +219,8 @@ class Readings:
     on_error: OnError
     source: str
     max_loss: float = MAX_LOSS
+    lasting: frozenset[str] = frozenset()
+    ends: Mapping[str, Int64Array] = field(default_factory=dict)
 
     @property
     def lazy(self) -> pl.LazyFrame:
