@@ -5,8 +5,9 @@
     python benchmarks/field.py FOLDER --why              with errors and differences of each
 
 A system is a folder with data and a ``truth.json``: ``files`` says what each file is, ``reads`` how it should read. The
-files are passed to the public functions as an operator would pass them, without any option; what is read is compared
-with the truth. A group of columns is a function from a ``Case`` to cells, in ``GROUPS``.
+files are passed to the public functions as an operator would pass them, without any option but the step of files
+without times; what is read is compared with the truth. A group of columns is a function from a ``Case`` to cells, in
+``GROUPS``.
 """
 
 from __future__ import annotations
@@ -66,11 +67,17 @@ class Case:
         files = [self.part] if self.part else [name for name, role in self.truth["files"].items() if holds(name, role)]
         return [str(self.folder / name) for name in files]
 
+    @property
+    def options(self) -> dict[str, str]:
+        """The step, where files have no times."""
+        known = re.match(r"\w+", str(self.reads.get("step"))) if self.reads.get("time_column", "") is None else None
+        return {"step": known[0]} if known else {}
+
     @cached_property
     def data(self) -> th.SensorData | None:
         """The readings, or ``None`` if they cannot be read."""
         try:
-            return th.read_sensors(self.sensors if len(self.sensors) > 1 else self.sensors[0])
+            return th.read_sensors(self.sensors if len(self.sensors) > 1 else self.sensors[0], **self.options)
         except th.errors.ThenceError as error:
             self.why.append(f"{error}".replace("\n", " "))
         return None

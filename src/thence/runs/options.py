@@ -129,6 +129,7 @@ OPTIONS: tuple[Option, ...] = (
         ("ignore", _TEXTS, "Columns or sensors to leave out; names or glob patterns"),
         ("time", str, "Name of the time column"),
         ("time_format", str, "Format of the times: %d/%m/%y %H:%M, day-first, month-first; s, ms, us or ns of Unix"),
+        ("step", str, "Time between rows of tables without times, such as 3min"),
         ("kinds", str | _TABLE, "Kinds of sensors: a CSV file, or sensor=kind"),
         ("units", Mapping[str, str], "Units of kinds or sensors, such as flow=m³/h"),
         ("categorical", _TEXTS, "Sensors whose numbers are states; names or glob patterns"),

@@ -24,12 +24,21 @@ from thence.data.readers.files import database_reader, find_paths, note_skipped,
 from thence.data.readers.heading import unit_of_name
 from thence.data.readers.kinds import KindPattern, Kinds, require_units, resolve_kinds
 from thence.data.readers.lines import check_encoding
-from thence.data.readers.roles import NotDataError, Roles, find_roles, join_clock, require_plain_names
+from thence.data.readers.roles import (
+    NoReadingsError,
+    NotDataError,
+    Roles,
+    find_roles,
+    join_clock,
+    require_plain_names,
+    with_steps,
+)
 from thence.data.readers.shapes import reshape
 from thence.data.readers.table import MISSING_WORDS, LayoutOption, ReadOptions, SourceTable
 from thence.data.readers.text import check_signs
 from thence.data.readers.times import check_format
 from thence.data.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, MAX_LOSS, ORIGIN, OnError, quote_names
+from thence.data.readings.durations import parse_duration
 from thence.data.readings.findings import Finding, ReadReport
 from thence.data.readings.frames import collect
 from thence.data.readings.sensors import Sensor, SensorData
@@ -53,6 +62,7 @@ def read_sensors(
     skip_rows: int | None = None,
     encoding: str | None = None,
     time_format: str | None = None,
+    step: str | None = None,
     timezone: str | None = None,
     sheet: str | Iterable[str] | None = None,
     kinds: Kinds | str | Path | None = None,
@@ -97,6 +107,8 @@ def read_sensors(
         encoding: Encoding of a text file.
         time_format: strptime format of the times; or ``"day-first"``, ``"month-first"`` or ``"year-first"`` for dates
             such as 3/4/17 that may be any of these; or ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` for Unix times.
+        step: Time between rows of tables without a time column, such as ``"3min"``. Each table begins with a day, and a
+            day without rows follows it.
         timezone: Time zone of times without one; by default UTC, which the report notes.
         sheet: One or several sheets of a workbook; by default all sheets with a time column.
         kinds: Sensor id to kind or ``(kind, unit)``, or the path of a CSV file with columns sensor, kind, unit.
@@ -300,6 +312,7 @@ def _assign_roles(
 ) -> tuple[list[tuple[SourceTable, Roles]], list[Finding], list[str]]:
     """Return the tables that have rows, with their roles; empty tables raise, or are counted when repairing."""
     filled, empty, notes = [], [], []
+    step, days = parse_duration(options.step) if options.step else 0, 0
     skipped: InputError | None = None
     for table in tables:
         is_empty = not table.schema or not _has_rows(table)
@@ -317,6 +330,8 @@ def _assign_roles(
         require_plain_names(table)
         table, chosen = join_clock(reshape(table, options), options)
         try:
+            if step and _lacks_time(table, chosen):
+                table, days = with_steps(table, step, days)
             roles = find_roles(table, chosen, alone=len(tables) == 1)
         except NotDataError as error:
             if not table.sheet or options.sheet is not None:
@@ -340,6 +355,18 @@ def _assign_roles(
         names = quote_names(table.name for table in tables)
         raise InputError(f"no readings in {names}", hint="check that these are the right files")
     return filled, empty, notes
+
+
+def _lacks_time(table: SourceTable, options: ReadOptions) -> bool:
+    try:
+        find_roles(table, options)
+    except NoReadingsError:
+        return False
+    except NotDataError:
+        return options.time == "auto"
+    except InputError:
+        return False
+    return False
 
 
 def _has_rows(table: SourceTable) -> bool:

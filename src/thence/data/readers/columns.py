@@ -92,6 +92,8 @@ class _Typing:
             findings = _count_kept(frame, findings, long=long, source=table.name)
             frame = frame.drop(pl.selectors.starts_with(TEXT_IN))
         notes = [*table.notes, *reader.notes, *roles.describe_ignored()]
+        if table.headerless and roles.layout == "wide":
+            notes.append("no header: sensors are named by the numbers of their columns")
         if not long and (table.units or roles.layout == "files"):
             named = zip(categorical, self._sources, strict=True)
             units = {id: table.units.get(column) or unit_of_name(column) for id, column in named}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Literal
 
 import polars as pl
@@ -18,6 +19,7 @@ from thence.data.readers.asides import find_asides, is_part
 from thence.data.readers.dates import looks_like_date
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readings.cleaning import quote_names, require_columns, require_plain_name
+from thence.data.readings.durations import format_duration
 from thence.data.readings.frames import collect, is_text
 from thence.errors import InputError, nearest, quote
 
@@ -213,7 +215,8 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
                 "pass value=, or layout='wide'",
             )
         return Roles("files", time, value=value, ignored=(*ignored, *(n for n in rest if n != value)))
-    if table.headerless:
+    plain = columns[0] == time and all(table.schema[name].is_numeric() for name in rest)
+    if table.headerless and not plain:
         raise table.failure(
             f"no header, so the sensors of {len(columns)} columns have no ids",
             "add a header line, or pass header=True if the first line is one",
@@ -266,6 +269,31 @@ def _first_of(*choices: list[str]) -> list[str]:
     return next((some for some in choices if len(some) == 1), next((some for some in choices if some), []))
 
 
+MADE_TIME = datetime(2000, 1, 1)
+DAY = 86_400 * 10**6
+
+
+def with_steps(table: SourceTable, step: int, after: int) -> tuple[SourceTable, int]:
+    """Return a table without times with a time for each row, in equal steps from the begin of a day.
+
+    Args:
+        table: The table.
+        step: Time between rows in microseconds.
+        after: Number of days that tables before it have taken, counted from ``MADE_TIME``.
+
+    Returns:
+        The table, and the number of days that are taken now; a day without rows follows, so that no window spans two
+        tables.
+    """
+    name = next(name for name in ("time", "time of the row") if name not in table.schema)
+    rows = int(collect(table.frame.select(pl.len()), source=table.name).item())
+    start = MADE_TIME + timedelta(days=after)
+    time = pl.lit(start, pl.Datetime("us")) + (pl.int_range(pl.len()) * step).cast(pl.Duration("us"))
+    note = f"no times in this table: rows {format_duration(step)} apart from {start:%Y-%m-%d %H:%M}"
+    frame = table.frame.select(time.alias(name), pl.all())
+    return replace(table, frame=frame, notes=(*table.notes, note)), after + rows * step // DAY + 2
+
+
 def _first_time(table: SourceTable, columns: Sequence[str], first: Mapping[str, pl.Series]) -> str:
     """Return the first column whose cells look like times."""
     for k, name in enumerate(columns):
@@ -274,7 +302,8 @@ def _first_time(table: SourceTable, columns: Sequence[str], first: Mapping[str, 
     raise NotDataError(
         f"no time column found; columns are {quote_names(columns)}",
         where=table.name,
-        hint="pass time=, or skip_rows= if lines come before the names of the columns",
+        hint="pass time=, or step='15min' or the like if rows follow each other in equal steps, or skip_rows= if lines "
+        "come before the names of the columns",
     )
 
 

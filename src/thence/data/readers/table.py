@@ -94,6 +94,7 @@ class ReadOptions:
     skip_rows: int | None = None
     encoding: str | None = None
     time_format: str | None = None
+    step: str | None = None
     timezone: str | None = None
     sheet: str | Iterable[str] | None = None
     categorical: frozenset[str] = frozenset()

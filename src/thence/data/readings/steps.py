@@ -246,9 +246,7 @@ def _reason(steps: _Steps, length: int, enough: int, *, log: bool) -> str:
             f"at most {MAX_WINDOWS:,} windows"
         )
     if log:
-        return (
-            f"windows of {format_duration(length)}: readings come when something changes, the fastest sensor as often"
-        )
+        return f"windows of {format_duration(length)}: readings come at irregular times, the fastest sensor as often"
     if not steps.regular.any():
         why = "the readings come at irregular times, half of the sensors read as often"
         return f"windows of {format_duration(length)}: {why}"
