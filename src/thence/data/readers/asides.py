@@ -28,7 +28,7 @@ PARTS: Final[Mapping[str, tuple[str, tuple[int, int], str | None]]] = {
     "season": ("season", (0, 4), _SEASONS),
     "month": ("month mnth mth mon mm monat month_of_year", (1, 12), _MONTHS),
     "week": ("week week_of_year weekofyear weekno week_number kw", (0, 53), None),
-    "day": ("day dom day_of_month dayofmonth dd tag", (1, 31), None),
+    "day": ("day dom day_of_month dayofmonth dd tag", (1, 31), _DAYS),
     "day of year": ("doy day_of_year dayofyear yearday yday julian_day", (1, 366), None),
     "weekday": ("weekday wd wday dow day_of_week dayofweek week_day weekday_name day_name wochentag", (0, 7), _DAYS),
     "hour": ("hour hr hh hod hour_of_day hourofday stunde", (0, 24), None),

@@ -53,6 +53,8 @@ SENSOR_NAMES = (
     "entity_id",
     "entity",
     "point_id",
+    "object_name",
+    "history_id",
 )
 """Names of the sensor column of a long table, most likely first."""
 OTHER_SENSOR_NAMES = ("name", "field", "metric", "parameter")

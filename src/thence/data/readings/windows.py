@@ -499,7 +499,8 @@ def _window_numbers(
         id = ids[series.position]
         until = hold.until(id, series.times) if chosen[id] in HELD else None
         if until is not None:
-            habits[id] = habit(series.times)
+            if hold.limits[id] is None:
+                habits[id] = habit(series.times)
             numbers = series.values.astype(np.float64)
             hold_numbers(
                 series.times, numbers, until, start=grid.start, every=grid.length, aggregate=chosen[id], out=column
@@ -598,7 +599,8 @@ def _window_states(
         codes, _ = columns[id]
         until = hold.until(id, series.times)
         if until is not None:
-            habits[id] = habit(series.times)
+            if hold.limits[id] is None:
+                habits[id] = habit(series.times)
             hold_states(
                 series.times,
                 series.values.astype(np.int64),
