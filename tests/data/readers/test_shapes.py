@@ -60,12 +60,12 @@ def two_columns(folder: Path) -> Path:
 
 def clock_with_dots(folder: Path) -> Path:
     lines = (f"{t};{number(k).replace('.', ',')}" for k, t in enumerate(stamps("%d/%m/%Y;%H.%M.%S")))
-    return put(folder, "Data;Ora;Portata".replace("Data", "Date").replace("Ora", "Time"), *lines)
+    return put(folder, "Date;Time;Portata", *lines)
 
 
 def date_and_hour(folder: Path) -> Path:
-    lines = (f"{t},{number(k)}" for k, t in enumerate(stamps("%Y-%m-%d,%H", minutes=60)))
-    return put(folder, "dt,hr,demand", *(line.replace(",0", ",", 1) if ",0" in line[:13] else line for line in lines))
+    lines = (f"{t},{number(k)}" for k, t in enumerate(stamps("%Y-%m-%d,%-H", minutes=60)))
+    return put(folder, "dt,hr,demand", *lines)
 
 
 def date_parts(folder: Path) -> Path:
@@ -187,9 +187,7 @@ def change_of_value(folder: Path) -> Path:
     rng = np.random.default_rng(1)
     logged = [(t, "AI-7", number(k)) for k, t in enumerate(changes(rng, 300, 400))]
     logged += [(t, "BO-2", str(k % 2)) for k, t in enumerate(changes(rng, 30, 4000))]
-    return put(folder, "object_name,value,at", *(f"{id},{v},{t.isoformat()}Z" for t, id, v in sorted(logged))).rename(
-        folder / "cov.csv"
-    )
+    return put(folder, "object_name,value,at", *(f"{id},{v},{t.isoformat()}Z" for t, id, v in sorted(logged)))
 
 
 def home_log(folder: Path) -> Path:
@@ -262,8 +260,10 @@ def json_lines(folder: Path, messages: Sequence[Any]) -> Path:
 
 def recorded_messages(folder: Path) -> Path:
     times = stamps("%Y-%m-%dT%H:%M:%SZ")
-    payload = lambda k: {"soil": {"moisture": float(number(k))}, "linkquality": 90}  # noqa: E731
-    return json_lines(folder, [{"time": t, "topic": "field/7", "payload": payload(k)} for k, t in enumerate(times)])
+    payloads = [{"soil": {"moisture": float(number(k))}, "linkquality": 90 + k % 5} for k in range(N)]
+    return json_lines(
+        folder, [{"time": t, "topic": "field/7", "payload": p} for t, p in zip(times, payloads, strict=True)]
+    )
 
 
 def senml(folder: Path) -> Path:
@@ -297,7 +297,7 @@ def transposed(folder: Path) -> Path:
 def nested_runs(folder: Path) -> Path:
     for k, name in enumerate(("cold/2.csv", "cold/10.csv", "hot/1.csv")):
         times = stamps("%Y-%m-%d %H:%M:%S", minutes=1 / 60, start=START + timedelta(hours=k))
-        put(folder / "runs", "t;torque;speed".replace("t;", "time;"), *rows(times, ";"), name=name)
+        put(folder / "runs", "time;torque;speed", *rows(times, ";"), name=name)
     return folder / "runs"
 
 

@@ -42,6 +42,7 @@ from thence.data.readings.durations import parse_duration
 from thence.data.readings.findings import Finding, ReadReport
 from thence.data.readings.frames import collect
 from thence.data.readings.sensors import Sensor, SensorData
+from thence.data.readings.steps import find_breaks
 from thence.errors import ConfigError, InputError, nearest, quote, reported_as
 
 __all__ = ["read_sensors"]
@@ -235,6 +236,8 @@ def _read(
     records = tuple(table.record for table in tables if table.record)
     report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])), sources=records)
     data = _combine(parts, sensors, report, options, named, long=any(r.layout != "wide" for _, r in filled))
+    if breaks := _find_breaks(parts):
+        data = replace(data, readings=replace(data.readings, breaks=breaks))
     if lasting := frozenset(id for part in parts if part.table.lasting for id in part.categorical):
         data = replace(data, readings=replace(data.readings, lasting=lasting))
     return data if len(kept) == len(found) else data.select(kept)
@@ -491,6 +494,14 @@ def _combine(
         "hint": KEEP_LAST_OR_RENAME if len(parts) > 1 else KEEP_LAST,
     }
     return SensorData.from_long(ready[0], **common) if long else SensorData.from_wide(ready, **common)
+
+
+def _find_breaks(parts: Sequence[TypedTable]) -> tuple[tuple[int, int], ...]:
+    """Return when the separate runs end and begin that wide tables in memory hold."""
+    if len(parts) < 2 or not all(part.wide and part.table.in_memory for part in parts):
+        return ()
+    times = (collect(part.frame.select("time"), source=part.table.name)["time"] for part in parts)
+    return find_breaks(cells.drop_nulls().to_physical().to_numpy() for cells in times)
 
 
 def _align_types(part: TypedTable, states: set[str]) -> pl.LazyFrame:

@@ -145,14 +145,15 @@ def _cut(times: Ints, until: Ints, start: int, every: int, n_windows: int) -> _P
     before = np.searchsorted(times, begins) - 1
     held = before >= 0
     held[held] = until[before[held]] > begins[held]
-    at = np.concatenate([times, begins[held]])
-    reading = np.concatenate([np.arange(times.size), before[held]])
+    # What is held at a border comes before a reading at the same time.
+    at = np.concatenate([begins[held], times])
+    reading = np.concatenate([before[held], np.arange(times.size)])
     order = np.argsort(at, kind="stable")
     at, reading = at[order], reading[order]
     window = (at - start) // every
     ends = np.minimum(np.append(at[1:], FOREVER), start + every * (window + 1))
     length = np.minimum(ends, until[reading]) - at
-    own = np.concatenate([np.ones(times.size, bool), np.zeros(int(held.sum()), bool)])[order]
+    own = (np.arange(at.size) >= int(held.sum()))[order]
     length = np.where(own, np.maximum(length, 1), length)
     kept = length > 0
     return _Pieces(window[kept], reading[kept], length[kept])

@@ -10,7 +10,7 @@ so that large files stay on disk. This module only chooses a length; ``thence.da
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -169,6 +169,36 @@ def find_logged(sensors: SensorData) -> list[str]:
     found = collect(chosen.group_by("sensor").agg(same), source=readings.source)
     changing = set(found.filter(pl.col("same") <= SAME)["sensor"])
     return [id for id in likely if id in changing]
+
+
+def find_breaks(files: Iterable[npt.NDArray[np.int64]]) -> tuple[tuple[int, int], ...]:
+    """Return when separate runs end and the next ones begin, given the times of the rows of each file.
+
+    Files are separate runs if their rows come in regular steps, none overlap, and the time between two is a pause.
+
+    Args:
+        files: Times in microseconds.
+
+    Examples:
+        >>> find_breaks([np.arange(0, 100, 10), np.arange(500, 600, 10), np.arange(600, 700, 10)])
+        ((90, 500),)
+    """
+    runs = sorted((np.unique(times) for times in files if times.size), key=lambda times: int(times[0]))
+    if len(runs) < 2 or any(times.size < 2 for times in runs):
+        return ()
+    steps = []
+    for times in runs:
+        gaps = np.diff(times)
+        steps.append(float(np.median(gaps)))
+        if (np.abs(gaps - steps[-1]) <= CLOSE * steps[-1]).mean() < MOST:
+            return ()
+    found = []
+    for before, after, step in zip(runs, runs[1:], steps, strict=False):
+        if after[0] <= before[-1]:
+            return ()
+        if after[0] - before[-1] > PAUSE * step:
+            found.append((int(before[-1]), int(after[0])))
+    return tuple(found)
 
 
 def typical_step(sensors: SensorData) -> timedelta | None:

@@ -282,6 +282,10 @@ def window(
     values, of_numbers = _window_numbers(sensors.readings, numeric, chosen, grid, space, held, habits)
     codes, of_states = _window_states(sensors.readings, states, chosen, grid, held, habits)
 
+    spanning = _spanning(sensors.readings.breaks, grid)
+    values[spanning] = np.nan
+    for column, _ in codes.values():
+        column[spanning] = -1
     # Rows before the first and after the last reading (empty cells) do not extend the grid.
     inside = _occupied(values, codes, grid.n_windows)
     values = values[inside]
@@ -306,8 +310,10 @@ def window(
         derived_states=derived.states,
         workspace=space,
     )
-    reasons += describe_hold(held, habits, hold)
-    notes = [*(reasons or _note_short(sensors, windows)), *_note_empty(windows, empty), *derived.notes]
+    reasons = [*(reasons or _note_short(sensors, windows)), *describe_hold(held, habits, hold)]
+    if spanning.size:
+        reasons.append(f"{spanning.size:,} windows in which one run ends and another begins are left out")
+    notes = [*reasons, *_note_empty(windows, empty), *derived.notes]
     return replace(windows.without_empty() if empty == "drop" else windows, notes=tuple(notes))
 
 
@@ -438,6 +444,14 @@ def _lay_grid(bounds: tuple[int, int] | None, length: int, origin: Any, n_sensor
             hint="use longer windows, or remove stray times with between(...)",
         )
     return _Grid(start, length, n_windows)
+
+
+def _spanning(breaks: Sequence[tuple[int, int]], grid: _Grid) -> npt.NDArray[np.int64]:
+    """Return the windows in which one run ends and another begins."""
+    first, after = (np.array(times, dtype=np.int64) for times in (zip(*breaks, strict=True) if breaks else ((), ())))
+    at = (first - grid.start) // grid.length
+    inside = (at >= 0) & (at < grid.n_windows)
+    return np.unique(at[inside & (at == (after - grid.start) // grid.length)])
 
 
 def _empty_values(n_windows: int, n_sensors: int, workspace: Workspace) -> FloatArray:
