@@ -175,6 +175,7 @@ class FeatureOptions(TypedDict, total=False):
     derive: str | Iterable[str] | None
     origin: str | None
     empty: Literal["drop", "keep"] | None
+    hold: str | None
     timezone: str | None
     enrich: str | None
     hops: int | None
@@ -209,6 +210,7 @@ class MineOptions(TableOptions, total=False):
     ignore: str | Iterable[str] | None
     time: str | None
     time_format: str | None
+    step: str | None
     kinds: str | Path | Mapping[str, Any] | None
     units: Mapping[str, str] | None
     categorical: str | Iterable[str] | None

@@ -467,3 +467,23 @@ def test_the_times_of_all_shapes_are_those_that_were_written(tmp_path: Path) -> 
     ):
         first = read_sensors(write(tmp_path)).to_polars()["time"][0]
         assert first == START.replace(tzinfo=UTC) + timedelta(hours=hours)
+
+
+def test_files_that_hold_one_column_at_the_same_times_are_points(tmp_path: Path) -> None:
+    """A conflict of readings was reported between the files of two sensors."""
+    for name in ("north", "south"):
+        put(tmp_path / "t", "time,temperature", *rows(stamps("%Y-%m-%d %H:%M"), columns=1), name=f"{name}.csv")
+    assert read_sensors(tmp_path / "t").ids == ("north", "south")
+    for k, name in enumerate(("may", "june")):
+        times = stamps("%Y-%m-%d %H:%M", start=START + timedelta(days=3 * k))
+        put(tmp_path / "months", "time,temperature", *rows(times, columns=1), name=f"{name}.csv")
+    assert read_sensors(tmp_path / "months").ids == ("temperature",)
+
+
+def test_tables_without_times_follow_each_other_with_a_gap(tmp_path: Path) -> None:
+    for name in ("run 2.dat", "run 10.dat"):
+        put(tmp_path / "d", *("1.5  2.5", "1.7  2.6", "1.9  2.4"), name=name)
+    with pytest.raises(InputError, match=r"no time column found.*step='15min'"):
+        read_sensors(tmp_path / "d")
+    times = read_sensors(tmp_path / "d", step="3min").to_polars()["time"]
+    assert times.diff().drop_nulls().max() > timedelta(days=1)

@@ -352,12 +352,36 @@ def _assign_roles(
         if table.error is not None:
             raise table.error
         filled.append((table, roles))
+    filled = [(table, _as_file(roles)) for table, roles in filled] if _are_points(filled) else filled
     if not filled and skipped:
         raise skipped
     if not filled:
         names = quote_names(table.name for table in tables)
         raise InputError(f"no readings in {names}", hint="check that these are the right files")
     return filled, empty, notes
+
+
+def _are_points(filled: Sequence[tuple[SourceTable, Roles]]) -> bool:
+    """Return whether each of several files holds one sensor under the same name, at the same times: a file per point.
+
+    Files of one sensor at other times do not overlap.
+    """
+    names = {roles.sensors for table, roles in filled if roles.layout == "wide" and table.title and table.in_memory}
+    if len(filled) < 2 or len(names) != 1 or len(next(iter(names))) != 1:
+        return False
+    if any(roles.layout != "wide" or not table.in_memory for table, roles in filled):
+        return False
+    if len({table.title for table, _ in filled}) < len(filled):
+        return False
+    firsts = [
+        collect(table.frame.select(pl.col(roles.time).cast(pl.String)).head(1), source=table.name).item()
+        for table, roles in filled
+    ]
+    return len(set(firsts)) == 1
+
+
+def _as_file(roles: Roles) -> Roles:
+    return Roles("files", roles.time, value=roles.sensors[0], ignored=roles.ignored, asides=roles.asides)
 
 
 def _lacks_time(table: SourceTable, options: ReadOptions) -> bool:

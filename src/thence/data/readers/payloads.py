@@ -145,8 +145,8 @@ def _senml(pack: Sequence[Mapping[str, Any]], name: str, now: float | None) -> I
         value = record[kept]
         if kept == "v" and _is_number(value) and _is_number(base["bv"]):
             value = value + base["bv"]
-        given = [part for part in (base["bt"], record.get("t")) if _is_number(part)]
-        time = float(sum(given)) if given else None
+        given = [float(part) for part in (base["bt"], record.get("t", None)) if part is not None and _is_number(part)]
+        time = sum(given) if given else None
         if time is not None and time < RELATIVE:
             time = None if now is None else now + time
         yield Reading(_joined(name, f"{base['bn']}{record.get('n', '')}"), time, _value(value))
@@ -214,14 +214,14 @@ def _metrics(metrics: Sequence[Any], name: str, time: Any) -> Iterator[Reading]:
 
 
 def _time_key(given: Mapping[str, Any]) -> str | None:
-    plain = {plain_name(key): key for key in reversed(given) if isinstance(key, str)}
+    plain = {plain_name(key): key for key in reversed(list(given)) if isinstance(key, str)}
     found = (plain[name] for name in (*MESSAGE_TIMES, *LAST_SEEN) if name in plain)
     return next((key for key in found if _is_time(given[key])), None)
 
 
 def _key(given: Mapping[str, Any], known: Sequence[str], *, scalar: bool = False) -> str | None:
     """Return the key of an object that is one of the known names, the likeliest first."""
-    plain = {plain_name(key): key for key in reversed(given) if isinstance(key, str)}
+    plain = {plain_name(key): key for key in reversed(list(given)) if isinstance(key, str)}
     found = (plain[name] for name in known if name in plain)
     return next((key for key in found if not (scalar and isinstance(given[key], (dict, list)))), None)
 

@@ -217,6 +217,8 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
                 "pass value=, or layout='wide'",
             )
         return Roles("files", time, value=value, ignored=(*ignored, *(n for n in rest if n != value)))
+    if options.time == "auto" and options.on_error == "raise" and other_times:
+        _require_told_apart(table, [time, *other_times], columns, options)
     plain = columns[0] == time and all(table.schema[name].is_numeric() for name in rest)
     if table.headerless and not plain:
         raise table.failure(
@@ -264,6 +266,17 @@ def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOption
         shown = ", ".join(f"{quote(name)} ({quote(_first_cell(table, name))[1:-1]})" for name in best)
         raise table.failure(f"several columns may be the time: {shown}", f"pass, for example, time={quote(best[0])}")
     return best[0], [name for name in times if name != best[0] and (name in named or name in dated or apart[name] > 1)]
+
+
+def _require_told_apart(table: SourceTable, times: Sequence[str], columns: Sequence[str], options: ReadOptions) -> None:
+    """Raise if of several times of a wide table none tells most rows apart: then something else does, too."""
+    apart = _count_apart(table, times, columns, options)
+    if 2 * max(apart[name] for name in times) < apart[EVERY_ROW]:
+        counts = ", ".join(f"{quote(name)} {apart[name]:,}" for name in times)
+        raise table.failure(
+            f"no column of times tells the {apart[EVERY_ROW]:,} rows apart; different values: {counts}",
+            "pass sensor= if a column names the sensor of each row, or time= and on_error='repair' to keep the last row",
+        )
 
 
 def _first_of(*choices: list[str]) -> list[str]:
@@ -528,7 +541,8 @@ def _join_calendar(
         return table, options
     if not all(table.schema[name].is_integer() for name in parts.values()):
         return table, options
-    clock = pl.duration(**{f"{part}s": pl.col(parts[part]) for part in ("hour", "minute") if part in parts})
+    hours, minutes = (pl.col(parts[part]) if part in parts else 0 for part in ("hour", "minute"))
+    clock = pl.duration(hours=hours, minutes=minutes)
     date = pl.datetime(*(pl.col(parts[part]) for part in ("year", "month", "day")))
     joined = date + clock if "hour" in parts else date
     name = next(name for name in ("time", "(joined time)") if name not in names or name in parts.values())

@@ -398,7 +398,9 @@ def _text(raw: pl.Expr, sample: pl.Series, of: _TimeColumn, rest: Callable[[], p
     if given is not None and given not in ORDERS:
         return _given(raw, given, of.options)
     if some.str.contains(SPACED).any():
-        raw, sample, some = (cells.str.replace(SPACED, "${1}/${2}/${3}${4}") for cells in (raw, sample, some))
+        slashes = "${1}/${2}/${3}${4}"
+        raw = raw.str.replace(SPACED, slashes)
+        sample, some = sample.str.replace(SPACED, slashes), some.str.replace(SPACED, slashes)
     shapes = {shape: some.str.contains(shape) for shape in (ISO, NUMBERED, NAMED)}
     shape = max(shapes, key=lambda shape: int(shapes[shape].sum()))  # of equally frequent ones, the first
     some = some.filter(shapes[shape])
