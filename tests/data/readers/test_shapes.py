@@ -239,6 +239,11 @@ def tagged(folder: Path) -> Path:
     return put(folder, "_time,_value,_field,_measurement,unit_name", *lines)
 
 
+def row_per_site(folder: Path) -> Path:
+    lines = (f"{t},{room},{number(k)},{number(k + 3)}" for k, t in enumerate(stamps("%Y-%m-%d %H:%M")) for room in "AB")
+    return put(folder, "time,room,co2,temp", *lines)
+
+
 def file_per_point(folder: Path) -> Path:
     for name in ("site1.pump.flow", "site1.pump.run"):
         lines = (f"{t},{number(k) if 'flow' in name else k % 2}" for k, t in enumerate(stamps("%Y-%m-%dT%H:%M:%SZ")))
@@ -418,6 +423,7 @@ SHAPES = (
     ),
     Shape("annotated CSV of InfluxDB", annotated, ("hall.door", "lab.temp"), states=("hall.door",)),
     Shape("tagged series of InfluxDB", tagged, ("fan_a.rpm", "fan_b.rpm")),
+    Shape("a row per time and room", row_per_site, ("A.co2", "A.temp", "B.co2", "B.temp")),
     Shape("a file per point", file_per_point, ("site1.pump.flow", "site1.pump.run"), states=("site1.pump.run",)),
     Shape("histories with a status (Niagara)", station_histories, ("Plant_ChwTemp", "Plant_Pump"), missing=0, rows=58),
     Shape("recorded MQTT messages", recorded_messages, ("field/7.soil.moisture",)),

@@ -136,7 +136,7 @@ def test_an_hour_beside_a_date_of_its_own_is_a_reading() -> None:
 def test_an_error_names_the_times_and_how_many_values_they_have() -> None:
     """The error was about two readings of one sensor at one time."""
     frame = pl.DataFrame({"date": ["2019-01-01"] * 30, "due": ["2019-02-01", "2019-02-02"] * 15, "a": range(30)})
-    with pytest.raises(InputError, match=r"tells the 30 rows apart; different values: 'date' 1, 'due' 2"):
+    with pytest.raises(InputError, match=r"tells the 30 rows apart; different values: 'due' 2, 'date' 1"):
         read_sensors(frame)
 
 

@@ -70,7 +70,10 @@ def find_asides(table: SourceTable, plain: Mapping[str, str], options: ReadOptio
     likely = {
         name: found
         for name in open_names
-        if (found := _PART_OF.get(plain[name]) or (NUMBERS if plain[name] in NUMBER_NAMES else _site(plain[name])))
+        if (
+            found := _PART_OF.get(plain[name])
+            or (NUMBERS if plain[name] in NUMBER_NAMES else SITES * is_id(plain[name]))
+        )
     }
     if not likely:
         return {}
@@ -115,6 +118,19 @@ def _is_part(part: str, cells: pl.Series, *, varying: bool = True) -> bool:
     return bool(known.is_between(low, high).all()) and bool((known.cast(pl.Float64) % 1 == 0).all())
 
 
-def _site(name: str) -> str:
-    """Return what a column holds that may say where the readings are from; empty for other names."""
-    return SITES if _ID.sub("", name) in SITE_NAMES or name.split("_")[-1] in ("id", "uid", "uuid") else ""
+def _named_as(name: str) -> str:
+    """Return what a column holds by its name alone; empty for a reading."""
+    return _PART_OF.get(name) or NUMBERS * (name in NUMBER_NAMES) or SITES * is_id(name)
+
+
+def is_id(name: str) -> bool:
+    """Return whether a column may say where the readings of a row are from, by its name.
+
+    Args:
+        name: Name of the column in the spelling of the lists of known names.
+
+    Examples:
+        >>> is_id("station_no"), is_id("bldg_id"), is_id("flow")
+        (True, True, False)
+    """
+    return _ID.sub("", name) in SITE_NAMES or name.split("_")[-1] in ("id", "uid", "uuid")

@@ -275,7 +275,7 @@ def _require_told_apart(table: SourceTable, times: Sequence[str], columns: Seque
         counts = ", ".join(f"{quote(name)} {apart[name]:,}" for name in times)
         raise table.failure(
             f"no column of times tells the {apart[EVERY_ROW]:,} rows apart; different values: {counts}",
-            "pass sensor= if a column names the sensor of each row, or time= and on_error='repair' to keep the last row",
+            "pass sensor= if a column names the sensor of each row, or time= with on_error='repair' to keep the last",
         )
 
 

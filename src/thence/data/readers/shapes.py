@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from thence.data.readers.asides import is_id
 from thence.data.readers.dates import looks_like_date
 from thence.data.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, STATE_NAMES, VALUE_NAMES, plain_name
 from thence.data.readers.table import ReadOptions, SourceTable
@@ -204,8 +205,44 @@ def _read_tagged(table: SourceTable, options: ReadOptions) -> SourceTable | None
     return replace(table, frame=frame, notes=(*table.notes, note))
 
 
+def _read_sites(table: SourceTable, options: ReadOptions) -> SourceTable | None:
+    """A row per time and site, device or room, with a column per quantity."""
+    names = [name for name in table.schema if not options.ignores(name)]
+    if any(plain_name(name) in (*VALUE_NAMES, *STATE_NAMES) for name in names):
+        return None
+    first = collect(table.frame.select(names).head(FIRST_ROWS), source=table.name)
+    times = [name for name in names if _are_times(first[name])]
+    ids = [name for name in names if name not in times and (is_text(table.schema[name]) or is_id(plain_name(name)))]
+    readings = [name for name in names if name not in (*times, *ids)]
+    if len(times) != 1 or not ids or len(readings) < 2:
+        return None
+    time = times[0]
+    counts = [pl.struct(time, name).n_unique().alias(name) for name in ids]
+    sizes = table.frame.select(pl.len().alias("\0"), pl.col(time).n_unique().alias(time), *counts)
+    row = collect(sizes, source=table.name)
+    rows, found = int(row["\0"][0]), [name for name in ids if row[name][0] == row["\0"][0]]
+    if 2 * int(row[time][0]) > rows or not found:
+        return None
+    kept = [name for name in readings if not is_text(table.schema[name])]
+    cells = table.frame.with_row_index("row").select("row", pl.col(time), pl.col(found[0]).alias("id"), pl.col(kept))
+    unpivoted = cells.unpivot(kept, index=["row", time, "id"], variable_name="of", value_name="value")
+    long = collect(unpivoted, source=table.name)
+    sensor = pl.concat_str(pl.col("id").cast(pl.String).str.strip_chars(), pl.lit("."), pl.col("of")).alias("sensor")
+    frame = long.select(pl.col(time).alias("time"), sensor, "value")
+    origin = long["row"].to_list()
+    others = [name for name in names if name not in (time, found[0], *kept)]
+    note = f"a row per time and {found[0]!r}: read as {frame['sensor'].n_unique()} sensors"
+    note += f"; ignored columns: {quote_names(others)}" if others else ""
+    return replace(
+        table,
+        frame=frame.lazy(),
+        place=lambda row: table.place(int(origin[row])),
+        notes=(*table.notes, note),
+    )
+
+
 Shape = Callable[[SourceTable, ReadOptions], SourceTable | None]
-SHAPES: tuple[Shape, ...] = (_read_tagged, _read_intervals, _read_transposed)
+SHAPES: tuple[Shape, ...] = (_read_tagged, _read_intervals, _read_transposed, _read_sites)
 
 
 def _all(cells: pl.Series, pattern: str) -> bool:
