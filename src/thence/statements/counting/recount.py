@@ -340,10 +340,10 @@ def _find_memory(bank: Bank, consequents: Indices, settings: Mapping[str, Any]) 
     A consequent that differs between places but never in time has no memory of its own.
     """
     items, place = np.unique(consequents, return_inverse=True)
-    nothing = np.full((len(items), 1), -1, np.int32)
-    always, itself = (
-        count_in_spans(bank, antecedents=left, consequents=items, **settings) for left in (nothing, items[:, None])
-    )
+    number = len(items)
+    nothing_then_itself = np.concatenate([np.full(number, -1, np.int32), items.astype(np.int32)])[:, None]
+    counted = count_in_spans(bank, antecedents=nothing_then_itself, consequents=np.tile(items, 2), **settings)
+    always, itself = (counted.take(part) for part in (slice(number), slice(number, None)))
     independent = always.k * (always.n - always.k) / np.maximum(always.n, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         by_variance = always.variance / independent * bank.n_frames / always.n

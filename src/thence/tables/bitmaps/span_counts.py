@@ -18,7 +18,7 @@ This module works on plain arrays only and must not compute measures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from math import gamma
 from typing import NamedTuple
@@ -81,6 +81,10 @@ class SpanCounts:
     episodes: Ints
     variance: Floats
     slow: Floats
+
+    def take(self, chosen: slice) -> SpanCounts:
+        """Return the counts of some of the rules."""
+        return SpanCounts(**{one.name: getattr(self, one.name)[chosen] for one in fields(self)})
 
 
 @helper
@@ -349,7 +353,7 @@ def count_in_spans(
         rules = select_rules(bank, left, right, complete=bank.is_complete or denominator == "all")
         bounds = np.linspace(0, bank.n_frames, min(spans, bank.n_frames) + 1).astype(np.int64)
         rules = rules._replace(
-            words=as_kernel_array(_pad(bank, bounds.tolist()), np.uint64),
+            words=as_kernel_array(_pad(bank, bounds.tolist(), _find_rows_read(rules)), np.uint64),
             full=as_kernel_array(_pad_full(bounds.tolist()), np.uint64),
         )
         lengths = as_kernel_array(np.diff(bounds), np.int64)
@@ -375,13 +379,20 @@ def count_in_spans(
     return SpanCounts(n, k, occupied, groups, lags, held, episodes, variances, slow)
 
 
-def _pad(bank: Bank, bounds: list[int]) -> Words:
-    """Return the bitmaps with each span of frames moved to the start of words of its own."""
+def _find_rows_read(rules: BankRules) -> npt.NDArray[np.intp]:
+    """Return which bitmaps the items of rules, and what is known of their columns, are read from."""
+    present = rules.present_of[np.unique(rules.column_of_item)]
+    return np.unique(np.concatenate([rules.row_of.ravel(), present.ravel()])).astype(np.intp)
+
+
+def _pad(bank: Bank, bounds: list[int], rows: npt.NDArray[np.intp]) -> Words:
+    """Return the bitmaps with each span of frames moved to the start of words of its own; others than ``rows`` are 0."""
     width = _width(bounds)
     words = np.zeros((len(bank.words), (len(bounds) - 1) * width), np.uint64)
+    own = replace(bank, words=bank.words[rows])
     for span, (start, stop) in enumerate(pairwise(bounds)):
         low = span * width
-        words[:, low : low + n_words(stop - start)] = bank.slice_frames(start, stop).words
+        words[rows, low : low + n_words(stop - start)] = own.slice_frames(start, stop).words
     return words
 
 
