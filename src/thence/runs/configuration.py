@@ -202,6 +202,10 @@ class WindowsConfig(Section):
         check=lambda _, value: require_zone(value),
     )
     empty: Literal["drop", "keep"] = setting("drop", "Windows without any reading: drop or keep")
+    hold: str = setting(
+        AUTO,
+        "How long the last reading lasts: auto for sensors that read when something changes, none, or a time like 2h",
+    )
 
     def __post_init__(self) -> None:
         if self.derive == ("none",):

@@ -129,6 +129,7 @@ OPTIONS: tuple[Option, ...] = (
         ("ignore", _TEXTS, "Columns or sensors to leave out; names or glob patterns"),
         ("time", str, "Name of the time column"),
         ("time_format", str, "Format of the times: %d/%m/%y %H:%M, day-first, month-first; s, ms, us or ns of Unix"),
+        ("step", str, "Time between rows of tables without times, such as 3min"),
         ("kinds", str | _TABLE, "Kinds of sensors: a CSV file, or sensor=kind"),
         ("units", Mapping[str, str], "Units of kinds or sensors, such as flow=m³/h"),
         ("categorical", _TEXTS, "Sensors whose numbers are states; names or glob patterns"),
@@ -179,6 +180,7 @@ class FeatureOptions(TypedDict, total=False):
     derive: str | Iterable[str] | None
     origin: str | None
     empty: Literal["drop", "keep"] | None
+    hold: str | None
     timezone: str | None
     enrich: str | None
     hops: int | None
@@ -214,6 +216,7 @@ class MineOptions(TableOptions, total=False):
     ignore: str | Iterable[str] | None
     time: str | None
     time_format: str | None
+    step: str | None
     kinds: str | Path | Mapping[str, Any] | None
     units: Mapping[str, str] | None
     categorical: str | Iterable[str] | None

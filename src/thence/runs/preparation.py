@@ -410,6 +410,7 @@ def _window_site(system: System, config: Config, workspace: Workspace) -> Window
         origin=chosen.origin,
         timezone=chosen.timezone,
         empty=chosen.empty,
+        hold=chosen.hold,
         workspace=workspace,
     )
     if not len(readings) and (given.start or given.end):

@@ -143,10 +143,9 @@ def test_headers_without_or_with_double_names(tmp_path: Path) -> None:
     fails(
         csv(tmp_path, "time,a,b,a", "2019-01-01 00:00,1,2,3"), "a.csv, line 1: duplicate column name 'a' (columns 2, 4)"
     )
-    fails(
-        csv(tmp_path, "2019-01-01 00:00,1,2", "2019-01-01 00:05,1,2"),
-        "no header, so the sensors",
-    )
+    bare = read_sensors(csv(tmp_path, "2019-01-01 00:00,1,2", "2019-01-01 00:05,1,2"))
+    assert bare.ids == ("column 2", "column 3") and "no header: sensors are named by the numbers" in str(bare.report)
+    fails(csv(tmp_path, "2019-01-01 00:00,1,2,a", "2019-01-01 00:05,1,2,b"), "no header, so the sensors")
     spaces = read_sensors(csv(tmp_path, "time, a ,b  ", "2019-01-01 00:00,1,2"))
     assert spaces.ids == ("a", "b") and "removed spaces around 2 column names" in str(spaces.report)
     unnamed = read_sensors(csv(tmp_path, ",time,a", "0,2019-01-01 00:00,1", "1,2019-01-01 00:05,2"))
@@ -154,7 +153,7 @@ def test_headers_without_or_with_double_names(tmp_path: Path) -> None:
 
 
 def test_no_separator(tmp_path: Path) -> None:
-    fails(csv(tmp_path, "time a", "20190101 1"), "no separator splits the first line into columns: 'time a'")
+    fails(csv(tmp_path, "time-a", "20190101-1"), "no separator splits the first line into columns: 'time-a'")
 
 
 def test_lines_with_too_many_or_too_few_fields(tmp_path: Path) -> None:

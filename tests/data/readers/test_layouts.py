@@ -44,7 +44,7 @@ NUMBERS, WHOLE, TWICE = [1.5 * i for i in range(20)], list(range(20)), [DAYS[i /
         ("time,value,is_anomaly", (NUMBERS, 0), ("value", "is_anomaly")),
         ("time,value,occupancy", (NUMBERS, [i % 3 for i in WHOLE]), ("value", "occupancy")),
         ("time,setpoint,value", (20, NUMBERS), ("setpoint", "value")),
-        ("time,id,value", (WHOLE, NUMBERS), ("id", "value")),
+        ("time,id,value", (WHOLE, NUMBERS), ("value",)),
         ("time,flow,mode,result", (NUMBERS, "auto", "pass"), ("flow", "mode", "result")),
     ],
 )

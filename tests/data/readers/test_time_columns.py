@@ -131,3 +131,33 @@ def test_an_hour_beside_a_date_of_its_own_is_a_reading() -> None:
     frame = pl.DataFrame({"date": [f"2019-01-{day:02}" for day in range(1, 29)], "hour": [17] * 28, "a": range(28)})
     data = read_sensors(frame)
     assert data.ids == ("hour", "a") and {t.hour for t in times(data)} == {0}
+
+
+def test_an_error_names_the_times_and_how_many_values_they_have() -> None:
+    """The error was about two readings of one sensor at one time."""
+    frame = pl.DataFrame({"date": ["2019-01-01"] * 30, "due": ["2019-02-01", "2019-02-02"] * 15, "a": range(30)})
+    with pytest.raises(InputError, match=r"tells the 30 rows apart; different values: 'due' 2, 'date' 1"):
+        read_sensors(frame)
+
+
+def test_calendar_columns_are_named_in_one_note_and_can_be_kept() -> None:
+    """The first sentence of a run was that it is hour 7 if it is hour 7."""
+    frame = pl.DataFrame(
+        {
+            "at": hours("%Y-%m-%dT%H:%MZ"),
+            "Month": hours("%B"),
+            "is_weekend": [hour.weekday() > 4 for hour in HOURS],
+            "hr": [hour.hour for hour in HOURS],
+            "No": range(48),
+            "bldg_id": [17] * 48,
+            "season": [21.5 + k for k in range(48)],
+            "a": [k % 7 + 0.5 for k in range(48)],
+        }
+    )
+    data = read_sensors(frame)
+    assert data.ids == ("season", "a")
+    left_out = [note for note in data.report.notes if "ignored columns" in note]
+    assert len(left_out) == 1
+    for words in ("'Month', 'is_weekend', 'hr' (calendar)", "'No' (row numbers)", "'bldg_id' (ids)"):
+        assert words in left_out[0]
+    assert "hr" in read_sensors(frame, numeric=["hr"]).ids

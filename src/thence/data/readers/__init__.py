@@ -24,14 +24,25 @@ from thence.data.readers.files import database_reader, find_paths, note_skipped,
 from thence.data.readers.heading import unit_of_name
 from thence.data.readers.kinds import KindPattern, Kinds, require_units, resolve_kinds
 from thence.data.readers.lines import check_encoding
-from thence.data.readers.roles import NotDataError, Roles, find_roles, join_clock
+from thence.data.readers.roles import (
+    NoReadingsError,
+    NotDataError,
+    Roles,
+    find_roles,
+    join_clock,
+    require_plain_names,
+    with_steps,
+)
+from thence.data.readers.shapes import reshape
 from thence.data.readers.table import MISSING_WORDS, LayoutOption, ReadOptions, SourceTable
 from thence.data.readers.text import check_signs
 from thence.data.readers.times import check_format
 from thence.data.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, MAX_LOSS, ORIGIN, OnError, quote_names
+from thence.data.readings.durations import parse_duration
 from thence.data.readings.findings import Finding, ReadReport
 from thence.data.readings.frames import collect
 from thence.data.readings.sensors import Sensor, SensorData
+from thence.data.readings.steps import find_breaks
 from thence.errors import ConfigError, InputError, nearest, quote, reported_as
 
 __all__ = ["read_sensors"]
@@ -52,6 +63,7 @@ def read_sensors(
     skip_rows: int | None = None,
     encoding: str | None = None,
     time_format: str | None = None,
+    step: str | None = None,
     timezone: str | None = None,
     sheet: str | Iterable[str] | None = None,
     kinds: Kinds | str | Path | None = None,
@@ -96,6 +108,8 @@ def read_sensors(
         encoding: Encoding of a text file.
         time_format: strptime format of the times; or ``"day-first"``, ``"month-first"`` or ``"year-first"`` for dates
             such as 3/4/17 that may be any of these; or ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` for Unix times.
+        step: Time between rows of tables without a time column, such as ``"3min"``. Each table begins with a day, and a
+            day without rows follows it.
         timezone: Time zone of times without one; by default UTC, which the report notes.
         sheet: One or several sheets of a workbook; by default all sheets with a time column.
         kinds: Sensor id to kind or ``(kind, unit)``, or the path of a CSV file with columns sensor, kind, unit.
@@ -222,6 +236,10 @@ def _read(
     records = tuple(table.record for table in tables if table.record)
     report = ReadReport(tuple(findings), tuple(dict.fromkeys([*notes, *more])), sources=records)
     data = _combine(parts, sensors, report, options, named, long=any(r.layout != "wide" for _, r in filled))
+    if breaks := _find_breaks(parts):
+        data = replace(data, readings=replace(data.readings, breaks=breaks))
+    if lasting := frozenset(id for part in parts if part.table.lasting for id in part.categorical):
+        data = replace(data, readings=replace(data.readings, lasting=lasting))
     return data if len(kept) == len(found) else data.select(kept)
 
 
@@ -297,6 +315,7 @@ def _assign_roles(
 ) -> tuple[list[tuple[SourceTable, Roles]], list[Finding], list[str]]:
     """Return the tables that have rows, with their roles; empty tables raise, or are counted when repairing."""
     filled, empty, notes = [], [], []
+    step, days = parse_duration(options.step) if options.step else 0, 0
     skipped: InputError | None = None
     for table in tables:
         is_empty = not table.schema or not _has_rows(table)
@@ -311,8 +330,11 @@ def _assign_roles(
             if table.sheet and options.sheet is None:
                 notes.append(f"{table.name}: empty, skipped")
             continue
-        table, chosen = join_clock(table, options)
+        require_plain_names(table)
+        table, chosen = join_clock(reshape(table, options), options)
         try:
+            if step and _lacks_time(table, chosen):
+                table, days = with_steps(table, step, days)
             roles = find_roles(table, chosen, alone=len(tables) == 1)
         except NotDataError as error:
             if not table.sheet or options.sheet is not None:
@@ -330,12 +352,48 @@ def _assign_roles(
         if table.error is not None:
             raise table.error
         filled.append((table, roles))
+    filled = [(table, _as_file(roles)) for table, roles in filled] if _are_points(filled) else filled
     if not filled and skipped:
         raise skipped
     if not filled:
         names = quote_names(table.name for table in tables)
         raise InputError(f"no readings in {names}", hint="check that these are the right files")
     return filled, empty, notes
+
+
+def _are_points(filled: Sequence[tuple[SourceTable, Roles]]) -> bool:
+    """Return whether each of several files holds one sensor under the same name, at the same times: a file per point.
+
+    Files of one sensor at other times do not overlap.
+    """
+    names = {roles.sensors for table, roles in filled if roles.layout == "wide" and table.title and table.in_memory}
+    if len(filled) < 2 or len(names) != 1 or len(next(iter(names))) != 1:
+        return False
+    if any(roles.layout != "wide" or not table.in_memory for table, roles in filled):
+        return False
+    if len({table.title for table, _ in filled}) < len(filled):
+        return False
+    firsts = [
+        collect(table.frame.select(pl.col(roles.time).cast(pl.String)).head(1), source=table.name).item()
+        for table, roles in filled
+    ]
+    return len(set(firsts)) == 1
+
+
+def _as_file(roles: Roles) -> Roles:
+    return Roles("files", roles.time, value=roles.sensors[0], ignored=roles.ignored, asides=roles.asides)
+
+
+def _lacks_time(table: SourceTable, options: ReadOptions) -> bool:
+    try:
+        find_roles(table, options)
+    except NoReadingsError:
+        return False
+    except NotDataError:
+        return options.time == "auto"
+    except InputError:
+        return False
+    return False
 
 
 def _has_rows(table: SourceTable) -> bool:
@@ -460,6 +518,14 @@ def _combine(
         "hint": KEEP_LAST_OR_RENAME if len(parts) > 1 else KEEP_LAST,
     }
     return SensorData.from_long(ready[0], **common) if long else SensorData.from_wide(ready, **common)
+
+
+def _find_breaks(parts: Sequence[TypedTable]) -> tuple[tuple[int, int], ...]:
+    """Return when the separate runs end and begin that wide tables in memory hold."""
+    if len(parts) < 2 or not all(part.wide and part.table.in_memory for part in parts):
+        return ()
+    times = (collect(part.frame.select("time"), source=part.table.name)["time"] for part in parts)
+    return find_breaks(cells.drop_nulls().to_physical().to_numpy() for cells in times)
 
 
 def _align_types(part: TypedTable, states: set[str]) -> pl.LazyFrame:

@@ -14,10 +14,11 @@ from functools import cached_property
 
 import polars as pl
 
+from thence.data.readers.heading import unit_of_name
 from thence.data.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, Roles, plain_name
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readers.times import TimeReader, choose_time_reader
-from thence.data.readings.cleaning import quote_names, require_ids, require_reading_type
+from thence.data.readings.cleaning import require_ids, require_reading_type
 from thence.data.readings.findings import Finding
 from thence.data.readings.frames import collect, is_text, spell_states, spell_texts
 from thence.data.readings.scanning import distinct_names
@@ -65,6 +66,7 @@ def type_table(table: SourceTable, roles: Roles, options: ReadOptions, *, number
         options: The options of ``read_sensors``.
         number: Number of the table among the sources.
     """
+    options = replace(options, missing=(*options.missing, *roles.missing))
     return _Typing(table, roles, options).typed(number)
 
 
@@ -89,12 +91,13 @@ class _Typing:
         if marks:
             findings = _count_kept(frame, findings, long=long, source=table.name)
             frame = frame.drop(pl.selectors.starts_with(TEXT_IN))
-        notes = [*table.notes, *reader.notes]
-        if roles.ignored:
-            notes.append(f"ignored columns: {quote_names(roles.ignored)}")
-        if table.units and not long:
+        notes = [*table.notes, *reader.notes, *roles.describe_ignored()]
+        if table.headerless and roles.layout == "wide":
+            notes.append("no header: sensors are named by the numbers of their columns")
+        if not long and (table.units or roles.layout == "files"):
             named = zip(categorical, self._sources, strict=True)
-            own = {id: (table.kind, table.units[column]) for id, column in named if column in table.units}
+            units = {id: table.units.get(column) or unit_of_name(column) for id, column in named}
+            own = {id: (table.kind, unit) for id, unit in units.items() if unit and not table.unit}
             table = replace(table, kinds={**own, **table.kinds})
         found_in_all = (*table.findings, *findings, *more)
         return TypedTable(frame, not long, categorical, table, reader.naive, found_in_all, tuple(notes), reader.order)

@@ -27,6 +27,8 @@ NUMBERED = r"^\s*(\d{1,2})([-/.])(\d{1,2})[-/.](\d{4}|\d{2})(?:\D|$)"
 """Dates of three numbers, the last of which may be the year; the groups are the numbers and the sign."""
 NAMED = rf"(?i)^\s*{WEEKDAY}?(?:\d{{1,2}}(?:st|nd|rd|th)?[-/. ]*{MONTH}|{MONTH}[-/ ]*\d{{1,2}}|\d{{4}}[-/. ]*{MONTH})"
 """Dates with the English name of a month."""
+SPACED = r"^\s*(\d{1,2}) (\d{1,2}) (\d{4})(\D|$)"
+"""Dates of three numbers with blanks between them; the last is the year."""
 SHOWN_OF = 20_000  # dates of which the first are shown in an error
 LONGEST_DATE = len("31/12/2019 ")  # of numbers, with the sign after it
 ISO = r"^\s*\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:\D|$)|^\s*\d{8}T\d{4}"
@@ -48,12 +50,39 @@ DATE_STEPS = (
     (r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(\D|$)", "${1}/${2}/${3}${4}"),
     (r"^(\d{1,2}[-/][A-Za-z0-9]{1,3}[-/](?:\d{4}|\d{2}))(?:,? +(?:- |at )?|[,Tt_:])(\d)", "${1} ${2}"),
 )
+ABBREVIATIONS: Final = {
+    "+00:00": "wet",
+    "+01:00": "cet|west|bst",
+    "+02:00": "eet|cest",
+    "+03:00": "eest|msk",
+    "+08:00": "awst|sgt|hkt",
+    "+09:00": "jst|kst",
+    "+09:30": "acst",
+    "+10:00": "aest",
+    "+10:30": "acdt",
+    "+11:00": "aedt",
+    "+12:00": "nzst",
+    "+13:00": "nzdt",
+    "-03:00": "adt",
+    "-04:00": "ast|edt",
+    "-05:00": "est|cdt",
+    "-06:00": "cst|mdt",
+    "-07:00": "mst|pdt",
+    "-08:00": "pst|akdt",
+    "-09:00": "akst",
+    "-10:00": "hst",
+}
+"""Abbreviations of time zones by their offset; of those that mean several, the one that control systems write."""
+_CLOCK = r"(?i)(:\d{2}(?:\.\d+)?(?: [ap]m)?)"
 CLOCK_STEPS = (
+    (r"^(\d\S*[-/]\S+ \d{1,2})\.(\d{2})\.(\d{2})$", "${1}:${2}:${3}"),
+    (r"(\d(?:[+-]\d{2}:?\d{2}|Z)) [A-Z][A-Za-z0-9_/+-]+$", "${1}"),
     (r"^(\d\S*[-/]\S+ \d{1,2})$", "${1}:00"),
     (r"(:\d{2}),(\d+)", "${1}.${2}"),
     (r"(?i)(\d) ?([ap])\.? ?m\.?(z| |[+]|-|$)", "${1} ${2}m${3}"),
-    (r"(?i)(:\d{2}(?:\.\d+)?(?: [ap]m)?) ?(?:z|utc|gmt)$", "${1}+00:00"),
-    (r"(?i)(:\d{2}(?:\.\d+)?(?: [ap]m)?) ([+-]\d{2}:?(?:\d{2})?)$", "${1}${2}"),
+    (rf"{_CLOCK} ?(?:z|utc|gmt)$", "${1}+00:00"),
+    (rf"{_CLOCK} ([+-]\d{{2}}:?(?:\d{{2}})?)$", "${1}${2}"),
+    *((rf"{_CLOCK} ?(?:{names})$", f"${{1}}{offset}") for offset, names in ABBREVIATIONS.items()),
 )
 
 
@@ -73,7 +102,7 @@ def looks_like_date(cell: str) -> bool:
         >>> [looks_like_date(text) for text in ("31.1.19 0:05", "Jan 31, 2019", "2019-01-31T00:05Z", "12", "may")]
         [True, True, True, False, False]
     """
-    numbered = re.match(NUMBERED, cell)
+    numbered = re.match(NUMBERED, cell) or re.match(SPACED, cell)
     return bool(numbered or re.match(ISO, cell) or (re.match(NAMED, cell) and re.search(r"\d{2}", cell)))
 
 
@@ -84,6 +113,19 @@ def plain_date(text: pl.Expr) -> pl.Expr:
         text: Strings without spaces around them; ISO dates are not changed.
     """
     return _rewrite(text, DATE_STEPS)
+
+
+def offset_of(abbreviation: str) -> str | None:
+    """Return the offset from UTC that an abbreviation of a time zone means, or ``None``.
+
+    Args:
+        abbreviation: The abbreviation.
+
+    Examples:
+        >>> offset_of("EST"), offset_of("XYZ")
+        ('-05:00', None)
+    """
+    return next((offset for offset, names in ABBREVIATIONS.items() if abbreviation.lower() in names.split("|")), None)
 
 
 def plain_iso(text: pl.Expr) -> pl.Expr:

@@ -23,6 +23,7 @@ It reads all rows in one snapshot, or raises. Another package adds one with an e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,12 +34,13 @@ from thence._base.frames import from_pandas, is_pandas
 from thence._base.settings.registry import Registry
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readings.cleaning import quote_names
-from thence.errors import ConfigError, InputError, nearest, quote
+from thence.errors import ConfigError, InputError, nearest, quote, reported_as
 
 READERS: Registry[Any] = Registry(
     "reader",
     {
         **dict.fromkeys(("csv", "tsv", "txt", "tab", "dat"), "thence.data.readers.text:read_text"),
+        **dict.fromkeys(("jsonl", "ndjson"), "thence.data.readers.json_lines:read_json_lines"),
         **dict.fromkeys(("parquet", "pq"), "thence.data.readers.parquet:read_parquet"),
         **dict.fromkeys(("xlsx", "xlsm", "xls", "ods"), "thence.data.readers.excel:read_excel"),
     },
@@ -62,7 +64,9 @@ DATABASES: Registry[Any] = Registry(
 
 
 def find_paths(source: str | Path) -> list[Path]:
-    """Return the files that a path, a folder or a pattern with ``*``, ``?`` or ``[`` means, sorted by name.
+    """Return the files that a path, a folder or a pattern with ``*``, ``?`` or ``[`` means, in natural order of names.
+
+    The files in folders within a folder count if it holds none itself.
 
     Raises:
         InputError: If there is no such file, or no file in the folder has a known suffix.
@@ -74,22 +78,33 @@ def find_paths(source: str | Path) -> list[Path]:
     except RuntimeError as error:
         raise InputError("the home folder is not known", where=str(source), hint="write the path out") from error
     if path.is_dir():
-        paths = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
         known = set(READERS)
-        readable = [p for p in paths if _suffix(p) in known]
+        readable = [p for p in _files_in(path, path.iterdir()) if _suffix(p) in known]
+        readable = readable or [p for p in _files_in(path, path.rglob("*")) if _suffix(p) in known]
         if not readable:
             raise InputError(f"no file with sensor data in this folder ({_known_suffixes()})", where=str(source))
         return readable
     if path.exists():
         return [path]
     if any(sign in str(source) for sign in "*?["):
-        found = sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
+        found = sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))), key=_natural)
         if files := [p for p in found if p.is_file()]:
             return files
         raise InputError("no file matches this pattern", where=str(source))
     names = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
     hint = nearest(path.name, names) or (None if path.parent.is_dir() else f"no such folder: '{path.parent}'")
     raise InputError("no such file", where=str(source), hint=hint)
+
+
+def _files_in(folder: Path, found: Iterable[Path]) -> list[Path]:
+    """Return the files among paths in a folder in natural order; those in hidden folders do not count."""
+    shown = (p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts))
+    return sorted((p for p in shown if p.is_file()), key=_natural)
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Return a key that sorts run 2 before run 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", str(path)) if part]
 
 
 def note_skipped(source: object) -> list[str]:
@@ -120,11 +135,29 @@ def read_tables(path: Path, options: ReadOptions) -> Iterator[SourceTable]:
         raise InputError(
             f"unsupported file type '{path.suffix}'", where=str(path), hint=f"supported: {_known_suffixes()}"
         )
+    _refuse_pointer(path)
     read: Callable[[Path, ReadOptions], Iterable[SourceTable]] = READERS.load(suffix)
     for table in read(path, options):
         if options.sheet is not None and not table.sheet:
             raise InputError("this file has no sheets", where=str(path), hint="leave out sheet=")
         yield table
+
+
+_POINTERS = {b"version https://git-lfs": "Git LFS", b"/annex/objects/": "git-annex"}
+
+
+def _refuse_pointer(path: Path) -> None:
+    """Raise if a file is what a repository holds in place of a large file."""
+    with reported_as(InputError, where=str(path)), path.open("rb") as file:
+        start = file.read(64)
+    for sign, program in _POINTERS.items():
+        if start.startswith(sign):
+            pull = "git lfs pull" if program == "Git LFS" else "git annex get"
+            raise InputError(
+                f"this is a pointer of {program}, not the data",
+                where=str(path),
+                hint=f"run '{pull}' in its repository, or download the file itself",
+            )
 
 
 def _suffix(path: Path) -> str:

@@ -13,7 +13,8 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +64,66 @@ def _decompress(path: Path) -> bytes:
         raise InputError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
 
 
+_RULE = re.compile(r"[\s|+]*(?:[-=]{3,}[\s|+]*)+")
+_GAPS = (re.compile(r"\t|[ \t]{2,}"), re.compile(r"[ \t]+"))
+_SAMPLE, _NEARLY_ALL = 200, 0.9
+_COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+")
+
+
+def without_rules(body: bytes) -> bytes:
+    """Return a text in which lines of dashes among the first ones are blank; the number of lines stays.
+
+    Args:
+        body: The text.
+
+    Examples:
+        >>> without_rules(b"time  flow\\n----  ----\\n2020  1\\n")
+        b'time  flow\\n\\n2020  1\\n'
+    """
+    head, end = body[:_HEAD], body[_HEAD:]
+    if b"---" not in head and b"===" not in head:
+        return body
+    lines = [b"" if _RULE.fullmatch(line.decode("utf-8", "replace")) else line for line in head.split(b"\n")]
+    return b"\n".join(lines) + end
+
+
+def tabs_for_gaps(body: bytes, separators: Iterable[str]) -> bytes | None:
+    """Return a text whose columns are separated by blanks with tabs between them; ``None`` if they are not.
+
+    Columns are separated by two or more blanks, which names and times may hold one of, or else by one or more.
+
+    Args:
+        body: The text.
+        separators: Separators that count if most lines hold the same number of them.
+
+    Examples:
+        >>> tabs_for_gaps(b"  1.5   2\\n 10.5  12\\n", ";,")
+        b'1.5\\t2\\n10.5\\t12\\n'
+        >>> tabs_for_gaps(b"time;flow in m\\n2020;3\\n", ";,") is None
+        True
+    """
+    lines = [line.strip() for _, line in first_lines(body, _SAMPLE)]
+    if any('"' in line for line in lines):
+        return None
+    for sign in separators:
+        counts = [line.count(sign) for line in lines]
+        commas = sign == "," and all(_COMMA_NUMBER.fullmatch(cell) for line in lines for cell in line.split())
+        if _are_alike(counts) and not commas:
+            return None
+    for gap in _GAPS:
+        if _are_alike([len(gap.findall(line)) for line in lines]):
+            rows = (gap.sub("\t", line.strip()) for line in body.decode("utf-8", "replace").split("\n"))
+            return "\n".join(rows).encode()
+    return None
+
+
+def _are_alike(counts: Sequence[int]) -> bool:
+    """Return whether nearly all lines have the same number of separators, which is not zero."""
+    most, lines = Counter(counts).most_common(1)[0] if counts else (0, 0)
+    return most > 0 and lines >= _NEARLY_ALL * len(counts)
+
+
+_HEAD = 1 << 14
 CHUNK_BYTES = 1 << 24
 MOST_JOINED = 1_000  # lines of a quoted cell among the first lines
 QUOTE, RETURN, FEED = ord('"'), ord("\r"), ord("\n")

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Literal
 
 import polars as pl
 
+from thence.data.readers.asides import find_asides, is_part
 from thence.data.readers.dates import looks_like_date
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readings.cleaning import quote_names, require_columns, require_plain_name
+from thence.data.readings.durations import format_duration
 from thence.data.readings.frames import collect, is_text
 from thence.errors import InputError, nearest, quote
 
@@ -47,6 +50,11 @@ SENSOR_NAMES = (
     "point_name",
     "device_name",
     "meter_id",
+    "entity_id",
+    "entity",
+    "point_id",
+    "object_name",
+    "history_id",
 )
 """Names of the sensor column of a long table, most likely first."""
 OTHER_SENSOR_NAMES = ("name", "field", "metric", "parameter")
@@ -56,15 +64,21 @@ ATTRIBUTES = (
     *("remarks", "label", "anomaly", "is_anomaly", "mode", "state", "valid", "validity"),
 )
 """Names of columns that describe a value and do not name its sensor."""
-NUMBER_NAMES = ("#", "no", "no.", "nr", "nr.", "record", "row", "row_number", "index", "idx", "line", "seq")
-"""Names of columns that may number the rows."""
-VALUE_NAMES = ("value", "reading", "measurement", "val", "result")
+VALUE_NAMES = ("value", "reading", "measurement", "val", "result", "v0", "v")
+STATE_NAMES = ("state", "status", "event", "message", "new_state", "action", "activity_state")
+"""Names of the column of states in a log of events."""
+OUTAGES = ("unavailable", "unknown", "Unavailable", "Unknown", "UNAVAILABLE", "UNKNOWN")
+"""What logs of events write while there is no state."""
 
 UNIX_FLOOR = 1e8
 SAMPLE_ROWS = 10_000
 EVERY_ROW = "(rows)"
+NEARLY_ALL = 0.9
 FULL_TIME = r"^\s*\S*\d[-/. ]\S+.*\d:\d{2}"
 BRACKETED = re.compile(r"(?<=\S)\s*(\([^()]*\)|\[[^\[\]]*\])$")
+NUMBER_OR_STATE = (
+    r"(?i)^([+-]?\d+([.,]\d+)?|on|off|open|opened|closed?|true|false|yes|no|present|absent|active|inactive)$"
+)
 UNNAMED = re.compile(r"\(column \d+ without a name\)")
 
 
@@ -91,6 +105,8 @@ class Roles:
         sensor: Column of sensor names, in long layout.
         value: Column of readings, in long layout and for a file per sensor.
         ignored: Columns without a role.
+        asides: Columns of them that hold something else, and what.
+        missing: Words that mean a missing reading, besides those of the options.
     """
 
     layout: Literal["wide", "long", "files"]
@@ -99,6 +115,18 @@ class Roles:
     sensor: str = ""
     value: str = ""
     ignored: tuple[str, ...] = ()
+    asides: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+    def describe_ignored(self) -> list[str]:
+        """Return a note about the columns that are left out, if there are any."""
+        if not self.ignored:
+            return []
+        groups: dict[str, list[str]] = {}
+        for name in self.ignored:
+            groups.setdefault(self.asides.get(name, ""), []).append(name)
+        shown = [quote_names(names) + f" ({what})" * bool(what) for what, names in sorted(groups.items())]
+        return [f"ignored columns: {'; '.join(shown)}"]
 
 
 def plain_name(name: str) -> str:
@@ -132,6 +160,12 @@ def looks_like_time(cell: str) -> bool:
     return looks_like_date(text) or (text.replace(".", "", 1).isdigit() and float(text) >= UNIX_FLOOR)
 
 
+def require_plain_names(table: SourceTable) -> None:
+    """Raise an ``InputError`` if polars would take the name of a column for a pattern."""
+    for column in table.schema:
+        require_plain_name(column, table.name)
+
+
 def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) -> Roles:
     """Find the roles of the columns of a table.
 
@@ -145,8 +179,7 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
         InputError: If a role cannot be found or is ambiguous.
     """
     columns = list(table.schema)
-    for column in columns:
-        require_plain_name(column, table.name)
+    require_plain_names(table)
     if options.time not in ("auto", *columns):
         raise NotDataError(
             f"no column {quote(options.time)}; columns are {quote_names(columns)}",
@@ -163,15 +196,17 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
     rest = [name for name in columns if name not in taken]
     layout = options.layout if options.layout != "auto" else _layout(table, time, rest, options, alone)
     if layout == "long":
-        sensor = options.sensor or _named(rest, (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)) or _text_column(table, rest)
-        value = options.value or _named([n for n in rest if n != sensor], VALUE_NAMES) or _only(rest, sensor)
+        sensor = options.sensor or _named(rest, (*SENSOR_NAMES, *OTHER_SENSOR_NAMES)) or _naming_column(table, rest)
+        others = [name for name in rest if name != sensor]
+        value = options.value or _named(others, VALUE_NAMES) or _named(others, STATE_NAMES) or _only(rest, sensor)
         for role, name in (("sensor", sensor), ("value", value)):
             if not name:
                 raise table.failure(
                     f"no {role} column found for the long layout; columns are {quote_names(columns)}", f"pass {role}="
                 )
         other = tuple(n for n in rest if n not in (sensor, value))
-        return Roles("long", time, sensor=str(sensor), value=str(value), ignored=(*ignored, *other))
+        missing = OUTAGES if plain_name(str(value)) in STATE_NAMES or is_text(table.schema[str(value)]) else ()
+        return Roles("long", time, sensor=str(sensor), value=str(value), ignored=(*ignored, *other), missing=missing)
     if layout == "files":
         if not table.title:
             raise table.failure("layout='files' needs a file name for the sensor id", "pass layout='wide'")
@@ -182,7 +217,10 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
                 "pass value=, or layout='wide'",
             )
         return Roles("files", time, value=value, ignored=(*ignored, *(n for n in rest if n != value)))
-    if table.headerless:
+    if options.time == "auto" and options.on_error == "raise" and other_times:
+        _require_told_apart(table, [time, *other_times], columns, options)
+    plain = columns[0] == time and all(table.schema[name].is_numeric() for name in rest)
+    if table.headerless and not plain:
         raise table.failure(
             f"no header, so the sensors of {len(columns)} columns have no ids",
             "add a header line, or pass header=True if the first line is one",
@@ -193,49 +231,82 @@ def find_roles(table: SourceTable, options: ReadOptions, *, alone: bool = True) 
             where=table.name,
             hint="pass separator= if lines are split in the wrong places",
         )
-    numbers = [name for name in rest if _numbers_rows(table, name, options)]
-    numbers = numbers if len(numbers) < len(rest) else []
-    sensors = tuple(name for name in rest if name not in numbers)
-    return Roles("wide", time, sensors=sensors, ignored=(*ignored, *numbers))
-
-
-def _numbers_rows(table: SourceTable, name: str, options: ReadOptions) -> bool:
-    """Return whether a column only numbers the rows, by its name and its first cells."""
-    if plain_name(name) not in NUMBER_NAMES or options.is_numeric(name) or options.is_categorical(name):
-        return False
-    return table.schema[name].is_integer() and _counts_up(table, name)
+    asides = find_asides(table, {name: plain_name(name) for name in rest}, options)
+    asides = asides if len(asides) < len(rest) else {}
+    sensors = tuple(name for name in rest if name not in asides)
+    return Roles("wide", time, sensors=sensors, ignored=(*ignored, *asides), asides=asides)
 
 
 def _time_column(table: SourceTable, columns: Sequence[str], options: ReadOptions) -> tuple[str, list[str]]:
-    """Return the time column, and the other columns that hold times by their names or types.
+    """Return the time column, and the other columns that hold times.
 
-    Of several, it is the one that distinguishes the rows: a date repeats all day, a full time stamp does not.
+    Of several, it is the one that tells the rows apart: a date repeats all day, a full time stamp does not.
     """
     named = [name for name in columns if is_time_name(name)]
     dated = [name for name in columns if table.schema[name].is_temporal()]
     texts = [name for name in columns if table.schema[name] == pl.String]
     first = _first_cells(table, {*named, *texts} if named or dated else columns)
     named = [name for name in named if name in dated or _begins_with_time(first[name])] or named
-    both = [name for name in named if name in dated]
-    found = next((some for some in (both, named, dated) if len(some) == 1), both or named or dated)
-    full = [name for name in texts if first[name].len() and first[name].str.contains(FULL_TIME).all()]
-    times = list(dict.fromkeys([*named, *dated, *full]))
-    if not found:
+    looks = [name for name in texts if _begins_with_time(first[name]) and all(map(looks_like_date, first[name]))]
+    times = list(dict.fromkeys([*named, *dated, *looks]))
+    if not times:
         return _first_time(table, columns, first), []
-    if len(times) > 1:
-        apart = _count_apart(table, times, columns, options)
-        most = max(apart[name] for name in times)
-        best = [name for name in times if apart[name] == most]
-        if len(found) == 1 and (found[0] in best or most < apart[EVERY_ROW]):
-            best = found
-        if len(best) > 1:
-            shown = ", ".join(f"{quote(name)} ({quote(_first_cell(table, name))[1:-1]})" for name in best)
-            raise table.failure(
-                f"several columns may be the time: {shown}", f"pass, for example, time={quote(best[0])}"
-            )
-        found = best
-    others = [name for name in times if name != found[0] and (name in named or name in dated)]
-    return found[0], others
+    if len(times) == 1:
+        return times[0], []
+    apart = _count_apart(table, times, columns, options)
+    most = max(apart[name] for name in times)
+    best = [name for name in times if apart[name] == most]
+    known = _first_of([name for name in named if name in dated], named, dated)
+    if len(known) == 1 and (known[0] in best or NEARLY_ALL * most < apart[known[0]]):
+        best = known
+    elif len(best) > 1:
+        full = [name for name in best if name in dated or first[name].str.contains(FULL_TIME).all()]
+        best = _first_of([name for name in full if name in named], full, best)
+    if len(best) > 1:
+        shown = ", ".join(f"{quote(name)} ({quote(_first_cell(table, name))[1:-1]})" for name in best)
+        raise table.failure(f"several columns may be the time: {shown}", f"pass, for example, time={quote(best[0])}")
+    return best[0], [name for name in times if name != best[0] and (name in named or name in dated or apart[name] > 1)]
+
+
+def _require_told_apart(table: SourceTable, times: Sequence[str], columns: Sequence[str], options: ReadOptions) -> None:
+    """Raise if of several times of a wide table none tells most rows apart: then something else does, too."""
+    apart = _count_apart(table, times, columns, options)
+    if 2 * max(apart[name] for name in times) < apart[EVERY_ROW]:
+        counts = ", ".join(f"{quote(name)} {apart[name]:,}" for name in times)
+        raise table.failure(
+            f"no column of times tells the {apart[EVERY_ROW]:,} rows apart; different values: {counts}",
+            "pass sensor= if a column names the sensor of each row, or time= with on_error='repair' to keep the last",
+        )
+
+
+def _first_of(*choices: list[str]) -> list[str]:
+    """Return the first choice of one column, or else the first of several."""
+    return next((some for some in choices if len(some) == 1), next((some for some in choices if some), []))
+
+
+MADE_TIME = datetime(2000, 1, 1)
+DAY = 86_400 * 10**6
+
+
+def with_steps(table: SourceTable, step: int, after: int) -> tuple[SourceTable, int]:
+    """Return a table without times with a time for each row, in equal steps from the begin of a day.
+
+    Args:
+        table: The table.
+        step: Time between rows in microseconds.
+        after: Number of days that tables before it have taken, counted from ``MADE_TIME``.
+
+    Returns:
+        The table, and the number of days that are taken now; a day without rows follows, so that no window spans two
+        tables.
+    """
+    name = next(name for name in ("time", "time of the row") if name not in table.schema)
+    rows = int(collect(table.frame.select(pl.len()), source=table.name).item())
+    start = MADE_TIME + timedelta(days=after)
+    time = pl.lit(start, pl.Datetime("us")) + (pl.int_range(pl.len()) * step).cast(pl.Duration("us"))
+    note = f"no times in this table: rows {format_duration(step)} apart from {start:%Y-%m-%d %H:%M}"
+    frame = table.frame.select(time.alias(name), pl.all())
+    return replace(table, frame=frame, notes=(*table.notes, note)), after + rows * step // DAY + 2
 
 
 def _first_time(table: SourceTable, columns: Sequence[str], first: Mapping[str, pl.Series]) -> str:
@@ -246,7 +317,8 @@ def _first_time(table: SourceTable, columns: Sequence[str], first: Mapping[str, 
     raise NotDataError(
         f"no time column found; columns are {quote_names(columns)}",
         where=table.name,
-        hint="pass time=, or skip_rows= if lines come before the names of the columns",
+        hint="pass time=, or step='15min' or the like if rows follow each other in equal steps, or skip_rows= if lines "
+        "come before the names of the columns",
     )
 
 
@@ -284,8 +356,10 @@ def _layout(table: SourceTable, time: str, rest: Sequence[str], options: ReadOpt
         return "long"
     if len(rest) == 1 and table.title and (table.headerless or value):
         return "files"
-    if table.headerless and len(rest) == 2 and (text := _text_column(table, rest)):
+    if table.headerless and len(rest) == 2 and (text := _naming_column(table, rest)):
         _require_no_numbers(table, text)
+        return "long"
+    if _is_event_log(table, rest):
         return "long"
     if value and (other := _named(others, OTHER_SENSOR_NAMES)):
         lost = [name for name in others if name != other and not _is_text(table, name)]
@@ -337,8 +411,22 @@ def _named(columns: Sequence[str], known: Sequence[str]) -> str | None:
     return next((plain[name] for name in known if name in plain), None)
 
 
-def _text_column(table: SourceTable, columns: Sequence[str]) -> str | None:
+def _is_event_log(table: SourceTable, rest: Sequence[str]) -> bool:
+    """Return whether rows name a sensor and its new state, and hold no other numbers."""
+    sensor = _named(rest, SENSOR_NAMES)
+    others = [name for name in rest if name != sensor]
+    state = _named(others, STATE_NAMES)
+    return bool(sensor and state) and all(table.schema[name] == pl.String for name in others if name != state)
+
+
+def _naming_column(table: SourceTable, columns: Sequence[str]) -> str | None:
+    """Return the column of texts that names the sensors; of two, the one in which no cell is a number or a state."""
     texts = [name for name in columns if _is_text(table, name)]
+    if len(texts) == 2:
+        cells = collect(table.frame.head(SAMPLE_ROWS).select(texts), source=table.name)
+        kinds = {name: cells[name].drop_nulls().str.strip_chars().unique() for name in texts}
+        plain = [name for name in texts if not kinds[name].str.contains(NUMBER_OR_STATE).any()]
+        texts = plain or texts
     return texts[0] if len(texts) == 1 else None
 
 
@@ -383,14 +471,13 @@ def _only(columns: Sequence[str], taken: str | None) -> str | None:
     return left[0] if len(left) == 1 else None
 
 
-CLOCK_NAMES = ("time", "time_of_day", "clock", "hour", "uhrzeit", "zeit", "heure", "hora", "tijd", "timestamp")
+HOUR_NAMES = ("hour", "hr", "hod", "hour_of_day", "heure", "hora", "uhrzeit", "stunde")
+CLOCK_NAMES = ("time", "time_of_day", "clock", "zeit", "tijd", "timestamp", *HOUR_NAMES)
 """Names of columns that hold times of day next to a column of dates."""
-HOUR_NAMES = ("hour", "heure", "hora", "uhrzeit", "stunde")
-CLOCK = r"^\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?\s*$"
+CLOCK = r"^\s*\d{1,2}(:\d{2}(:\d{2}([.,]\d+)?)?|\.\d{2}\.\d{2})\s*([AaPp]\.?[Mm]\.?)?\s*$"
 SPREADSHEET_YEARS = (1899, 1900)  # of a time of day that a spreadsheet stores as a date
 COMPACT_DATES = (19000101, 20991231)  # 20190131
 LAST_HOUR, LAST_CLOCK = 24, 2400  # 1305 is 13:05
-FIRST_ROWS = 50
 
 
 def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, ReadOptions]:
@@ -405,17 +492,21 @@ def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, R
         they are if there is nothing to join.
     """
     names = [name for name in table.schema if not options.ignores(name)]
-    clocks = [name for name in names if plain_name(name) in CLOCK_NAMES]
-    dates = [name for name in names if is_time_name(name) or name == options.time]
-    if not clocks or dates == clocks[:1]:
+    first = _first_cells(table, names)
+    clocks = [
+        name for name in names if plain_name(name) in CLOCK_NAMES or (table.headerless and _is_clock(first[name]))
+    ]
+    dates = [name for name in names if is_time_name(name) or name == options.time or _begins_with_date(first[name])]
+    if not dates:
+        return _join_calendar(table, names, first, options)
+    if not clocks or dates == clocks[:1] or any(_is_full(first[name]) for name in names):
         return table, options
-    first = table.frame.select({*clocks, *dates}).head(FIRST_ROWS).collect()
-    dates = [name for name in dates if _is_date(first[name].drop_nulls())]
+    dates = [name for name in dates if _is_date(first[name])]
     again = len(dates) == 1 and bool(first[dates[0]].is_duplicated().any())
     clocks = [
         name
         for name in clocks
-        if _is_clock(first[name].drop_nulls()) or (again and name not in dates and _is_number(name, first[name]))
+        if _is_clock(first[name]) or (again and name not in dates and _is_number(name, first[name]))
     ]
     if len(clocks) != 1 or len(dates) != 1 or options.time not in ("auto", *clocks, *dates):
         return table, options
@@ -424,6 +515,40 @@ def join_clock(table: SourceTable, options: ReadOptions) -> tuple[SourceTable, R
     note = f"times joined from the columns '{date}' and '{clock}'"
     frame = table.frame.with_columns(joined.alias(date)).drop(clock)
     return replace(table, frame=frame, notes=(*table.notes, note)), replace(options, time=date)
+
+
+def _begins_with_date(cells: pl.Series) -> bool:
+    return cells.dtype == pl.String and bool(cells.len()) and looks_like_date(cells[0])
+
+
+def _is_full(cells: pl.Series) -> bool:
+    """Return whether cells are dates with a time of day."""
+    if isinstance(cells.dtype, pl.Datetime):
+        return not _is_clock(cells) and not _is_date(cells)
+    return cells.dtype == pl.String and bool(cells.len()) and bool(cells.str.contains(FULL_TIME).all())
+
+
+def _join_calendar(
+    table: SourceTable, names: Sequence[str], first: Mapping[str, pl.Series], options: ReadOptions
+) -> tuple[SourceTable, ReadOptions]:
+    """Join columns of years, months, days and, if there are any, hours and minutes, of a table without other times."""
+    parts = {
+        part: found[0]
+        for part in ("year", "month", "day", "hour", "minute")
+        if (found := [name for name in names if is_part(plain_name(name), first[name], part)])
+    }
+    if not {"year", "month", "day"} <= parts.keys() or options.time != "auto":
+        return table, options
+    if not all(table.schema[name].is_integer() for name in parts.values()):
+        return table, options
+    hours, minutes = (pl.col(parts[part]) if part in parts else 0 for part in ("hour", "minute"))
+    clock = pl.duration(hours=hours, minutes=minutes)
+    date = pl.datetime(*(pl.col(parts[part]) for part in ("year", "month", "day")))
+    joined = date + clock if "hour" in parts else date
+    name = next(name for name in ("time", "(joined time)") if name not in names or name in parts.values())
+    note = f"times joined from the columns {quote_names(parts.values())}"
+    frame = table.frame.with_columns(joined.alias("\0time")).drop(parts.values()).rename({"\0time": name})
+    return replace(table, frame=frame, notes=(*table.notes, note)), replace(options, time=name)
 
 
 def _is_number(name: str, cells: pl.Series) -> bool:
@@ -445,7 +570,7 @@ def _is_clock(cells: pl.Series) -> bool:
 def _is_date(cells: pl.Series) -> bool:
     """Return whether cells are dates without a time of day."""
     if cells.dtype == pl.String:
-        return bool(cells.len()) and not bool(cells.str.contains(":").any())
+        return bool(cells.len()) and not bool((cells.str.contains(":") | cells.str.contains(CLOCK)).any())
     if isinstance(cells.dtype, pl.Datetime):
         return not _is_clock(cells) and bool((cells == cells.dt.truncate("1d")).all())
     if cells.dtype.is_integer():
@@ -473,7 +598,7 @@ def _date_text(day: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 def _clock_text(time: pl.Expr, dtype: pl.DataType, name: str) -> pl.Expr:
     if dtype == pl.String:
-        return time.str.strip_chars()
+        return time.str.strip_chars().str.replace(r"^(\d{1,2})\.(\d{2})\.(\d{2})", "${1}:${2}:${3}")
     if dtype.is_integer():
         clock = time * 100 if plain_name(name) in HOUR_NAMES else time
         return pl.format("{}:{}", (clock // 100).cast(pl.String), (clock % 100).cast(pl.String).str.zfill(2))

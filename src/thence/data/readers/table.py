@@ -94,6 +94,7 @@ class ReadOptions:
     skip_rows: int | None = None
     encoding: str | None = None
     time_format: str | None = None
+    step: str | None = None
     timezone: str | None = None
     sheet: str | Iterable[str] | None = None
     categorical: frozenset[str] = frozenset()
@@ -182,6 +183,7 @@ class SourceTable:
         units: Unit by column, if the source says so.
         measured: Ids of sensors that are known to read numbers, not states.
         record: What was read from a store, for provenance.
+        lasting: Whether a reading holds until the next one of its sensor, however long that takes.
     """
 
     frame: pl.LazyFrame
@@ -202,6 +204,7 @@ class SourceTable:
     units: Mapping[str, str] = field(default_factory=dict)
     measured: frozenset[str] = frozenset()
     record: Mapping[str, Any] | None = None
+    lasting: bool = False
 
     @cached_property
     def schema(self) -> Mapping[str, pl.DataType]:

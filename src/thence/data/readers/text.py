@@ -26,9 +26,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from thence.data.readers.annotated import is_annotated, read_annotated
 from thence.data.readers.dates import looks_like_date
 from thence.data.readers.heading import Heading, find_heading
-from thence.data.readers.lines import count_fields, first_lines, plain_ends, read_utf8, rewrite, split_fields
+from thence.data.readers.lines import (
+    count_fields,
+    first_lines,
+    plain_ends,
+    read_utf8,
+    rewrite,
+    split_fields,
+    tabs_for_gaps,
+    without_rules,
+)
 from thence.data.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, is_time_name, looks_like_time, plain_name
 from thence.data.readers.table import ReadOptions, SourceTable, drop_blank_rows, fill_header
 from thence.data.readings.findings import Finding
@@ -424,6 +434,11 @@ def _read_table(path: Path, options: ReadOptions) -> SourceTable:
     base = SourceTable(pl.LazyFrame(), str(path), title=_title(path), text_file=True, notes=notes)
     if not body.strip():
         return base
+    if is_annotated(body):
+        return read_annotated(base, body, skipped)
+    body = without_rules(body)
+    if options.separator is None and (apart := tabs_for_gaps(body, SEPARATORS)) is not None:
+        body = apart
     dialect = _name_columns(detect_dialect(body, skipped, options, str(path)), path)
     aside, body = dialect.n_aside(body), dialect.readings(body)
     scanned = _scan_lines(body, dialect, str(path))

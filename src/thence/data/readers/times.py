@@ -23,8 +23,10 @@ from thence.data.readers.dates import (
     NAMED,
     NUMBERED,
     ORDERS,
+    SPACED,
     date_formats,
     first_letters,
+    offset_of,
     plain_clock,
     plain_date,
     plain_iso,
@@ -395,6 +397,10 @@ def _text(raw: pl.Expr, sample: pl.Series, of: _TimeColumn, rest: Callable[[], p
         return _unix(raw, sample, of)
     if given is not None and given not in ORDERS:
         return _given(raw, given, of.options)
+    if some.str.contains(SPACED).any():
+        slashes = "${1}/${2}/${3}${4}"
+        raw = raw.str.replace(SPACED, slashes)
+        sample, some = sample.str.replace(SPACED, slashes), some.str.replace(SPACED, slashes)
     shapes = {shape: some.str.contains(shape) for shape in (ISO, NUMBERED, NAMED)}
     shape = max(shapes, key=lambda shape: int(shapes[shape].sum()))  # of equally frequent ones, the first
     some = some.filter(shapes[shape])
@@ -447,6 +453,10 @@ def _reader(raw: pl.Expr, sample: pl.Series, written: Writing, of: _TimeColumn, 
         )
     if zoned.any() and len(offsets := offsets_of(sample.filter(zoned))) > 1:
         notes = (*notes, f"times with offsets {', '.join(offsets[:6])} converted to UTC")
+    named = sample.str.extract(r"\d ?(?:[AaPp][Mm] )?([A-Z]{2,5})$", 1).drop_nulls().unique().sort().to_list()
+    for name in named:
+        if offset := offset_of(name):
+            notes = (*notes, f"times in {name} read as UTC{offset}")
     # The sample of a lazy source may miss times with an offset; they are still converted by it.
     return TimeReader(
         raw.map_batches(utc, return_dtype=TIME, is_elementwise=True),

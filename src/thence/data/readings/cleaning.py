@@ -39,6 +39,7 @@ REASONS = {
     "not-a-number": ("cells", "are text in a numeric column", "check decimal=, missing= and categorical="),
     "far-time": ("rows", "are years away from all others", "check time= and time_format="),
     "no-sensor": ("rows", "have no sensor name", "check sensor="),
+    "bad-line": ("lines", "are not JSON", "check that each line holds one message"),
     "ragged": ("lines", "have too many or too few fields", "check separator= and skip_rows="),
 }
 

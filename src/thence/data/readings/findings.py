@@ -23,6 +23,7 @@ MEANING: dict[str, str] = {
     "naive-time": "times without a time zone among times with one: read in the assumed zone",
     "twice-time": "ambiguous local times (clock set back): earlier one used",
     "no-sensor": "rows without a sensor name: dropped",
+    "bad-line": "lines that are not JSON: skipped",
     "ragged": "lines with too many or too few fields: truncated, or padded with missing values",
     "blank": "blank lines: skipped",
     "empty-file": "files or sheets without rows: skipped",

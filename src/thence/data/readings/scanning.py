@@ -210,6 +210,9 @@ class Readings:
         on_error: Whether to raise or to repair.
         source: Name of the data in messages.
         max_loss: Share of the rows or readings that a repair may lose.
+        lasting: Sensors whose readings last until their next one.
+        ends: Times at which sensors of a long table are known to have no reading, by sensor, in order.
+        breaks: The last time of a run of readings and the first of the next one, where no window spans both.
     """
 
     parts: tuple[pl.LazyFrame, ...]
@@ -217,6 +220,9 @@ class Readings:
     on_error: OnError
     source: str
     max_loss: float = MAX_LOSS
+    lasting: frozenset[str] = frozenset()
+    ends: Mapping[str, Int64Array] = field(default_factory=dict)
+    breaks: tuple[tuple[int, int], ...] = ()
 
     @property
     def lazy(self) -> pl.LazyFrame:

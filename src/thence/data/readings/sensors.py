@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from thence.data.notebook import sensors_html
@@ -266,7 +267,8 @@ class SensorData:
         if lazy:
             return cls(readings, sensors, report.deferred())
         tidy, findings = _tidy(readings, [sensor.id for sensor in sensors], policy)
-        return cls(replace(readings, parts=(tidy.lazy(),)), sensors, report.extended(findings), checked=True)
+        ends = _ends(parts[0], policy.source) if layout == "long" else {}
+        return cls(replace(readings, parts=(tidy.lazy(),), ends=ends), sensors, report.extended(findings), checked=True)
 
     @cached_property
     def _by_id(self) -> dict[str, Sensor]:
@@ -608,6 +610,14 @@ def _tidy(readings: Readings, ids: Sequence[str], policy: ErrorPolicy) -> tuple[
         findings.append(Finding("far-time", far[1]))
     tidy, more = tidy_wide(frames, policy) if readings.layout == "wide" else tidy_long(frames[0], ids, policy)
     return tidy, [*findings, *more]
+
+
+def _ends(frame: pl.LazyFrame, source: str) -> dict[str, npt.NDArray[np.int64]]:
+    """Return the times at which rows of a long frame say that a sensor has no reading."""
+    given = reading_masks({name: dtype for name, dtype in frame.collect_schema().items() if name not in ORIGIN}, "long")
+    empty = frame.filter(~pl.any_horizontal(given) & pl.col("time").is_not_null())
+    times = empty.group_by(pl.col("sensor").cast(pl.String)).agg(pl.col("time").sort().to_physical())
+    return {name: np.asarray(own, dtype=np.int64) for name, own in collect(times, source=source).iter_rows()}
 
 
 def _format_kinds(sensors: Sequence[Sensor]) -> str:

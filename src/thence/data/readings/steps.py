@@ -1,14 +1,16 @@
 """Own step: how often the sensors read, and the length of windows that follows from it.
 
 The step of a sensor is the median time between its readings. A sensor is regular if most of these times are close to
-the median; others read on events. The window is the shortest conventional duration within which nearly all regular
-sensors read, so sensors that read on events, or hardly ever, do not lengthen it. The steps are estimated on a sample,
+the median, or if nearly all are whole steps of which some are missing; others read on events. The window is the
+shortest conventional duration within which nearly all regular sensors read, or a step that divides a day, so sensors
+that read on events, or hardly ever, do not lengthen it. Of a log of changes, in which most readings come at irregular
+times, the window is that of the fastest sensor. The steps are estimated on a sample,
 so that large files stay on disk. This module only chooses a length; ``thence.data.readings.windows`` makes the windows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -29,6 +31,10 @@ MAX_WINDOWS = 50_000
 FEWEST_WINDOWS = 100  # below this, the step of most sensors is used instead of that of nearly all
 NEARLY_ALL, MOST = 0.9, 0.5  # shares of the regular sensors
 NEARLY_EVERY = 0.9  # share of the windows between two pauses in which a sensor reads
+SAME = 0.05  # share of the readings of a change-of-value sensor that repeat the one before
+ON_GRID, EXACT = 0.9, 0.01  # share of the times between readings that are whole steps, and how exactly
+FAR_APART = 5  # a sensor that reads this many times as seldom as the shortest step is not one with missing rows
+FAST = 0.05  # share of the readings of a log that a sensor has at least to make the windows
 SHORTER = (
     0.95  # a window may be this much shorter than the step: one reading in 20 then falls into no window of its own
 )
@@ -82,10 +88,20 @@ class _Gaps:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The step of each sensor in microseconds (NaN if unknown), and whether it reads regularly."""
+    """The step of each sensor in microseconds (NaN if unknown), its readings, and whether it reads regularly.
+
+    The steps of a sensor on a grid are exact; some may be missing.
+    """
 
     step: Floats
     regular: npt.NDArray[np.bool_]
+    gridded: npt.NDArray[np.bool_]
+    count: Ints
+
+    @property
+    def is_log(self) -> bool:
+        """Whether most readings come at irregular times."""
+        return int(self.count[~self.regular].sum()) > int(self.count[self.regular].sum())
 
 
 def own_step(sensors: SensorData) -> OwnStep:
@@ -114,14 +130,75 @@ def own_step(sensors: SensorData) -> OwnStep:
             timedelta(microseconds=DEFAULT), f"windows of {format_duration(DEFAULT)}: no sensor has two readings"
         )
     span = bounds[1] - bounds[0] + 1
-    if steps.regular.any():
+    if steps.is_log or readings.lasting:
+        length = _length_of_log(steps)
+    elif steps.regular.any():
         length = _length_for(steps, gaps, NEARLY_ALL)
         if span < FEWEST_WINDOWS * length:
             length = _length_for(steps, gaps, MOST)
     else:
         length = _conventional(float(np.nanmedian(steps.step)))
     enough = _few_enough(readings, length, span)
-    return OwnStep(timedelta(microseconds=enough), _reason(steps, length, enough))
+    log = steps.is_log or bool(readings.lasting)
+    return OwnStep(timedelta(microseconds=enough), _reason(steps, length, enough, log=log))
+
+
+def find_logged(sensors: SensorData) -> list[str]:
+    """Return the sensors of a long table that read when something changes, not at regular times.
+
+    Of a log, in which most readings come at irregular times, these are all sensors. In other tables, a sensor counts
+    if, besides, hardly any of its readings is the same as the one before.
+
+    Args:
+        sensors: The readings; lazy readings are sampled.
+    """
+    readings = sensors.readings
+    if readings.layout != "long":
+        return []
+    steps = _steps_of(_sample_gaps(readings, sensors.ids), len(sensors))
+    if steps.is_log:
+        return list(sensors.ids)
+    likely = [id for k, id in enumerate(sensors.ids) if steps.count[k] and not steps.regular[k]]
+    if not likely:
+        return []
+    lazy = readings.lazy
+    columns = [pl.col(name).cast(pl.String) for name in ("value", "state") if name in lazy.collect_schema()]
+    rows = lazy.select("time", pl.col("sensor").cast(pl.String), pl.coalesce(columns).alias("reading"))
+    chosen = rows.filter(pl.col("sensor").is_in(likely) & pl.col("reading").is_not_null()).sort("time")
+    same = (pl.col("reading") == pl.col("reading").shift(1)).mean().alias("same")
+    found = collect(chosen.group_by("sensor").agg(same), source=readings.source)
+    changing = set(found.filter(pl.col("same") <= SAME)["sensor"])
+    return [id for id in likely if id in changing]
+
+
+def find_breaks(files: Iterable[npt.NDArray[np.int64]]) -> tuple[tuple[int, int], ...]:
+    """Return when separate runs end and the next ones begin, given the times of the rows of each file.
+
+    Files are separate runs if their rows come in regular steps, none overlap, and the time between two is a pause.
+
+    Args:
+        files: Times in microseconds.
+
+    Examples:
+        >>> find_breaks([np.arange(0, 100, 10), np.arange(500, 600, 10), np.arange(600, 700, 10)])
+        ((90, 500),)
+    """
+    runs = sorted((np.unique(times) for times in files if times.size), key=lambda times: int(times[0]))
+    if len(runs) < 2 or any(times.size < 2 for times in runs):
+        return ()
+    steps = []
+    for times in runs:
+        gaps = np.diff(times)
+        steps.append(float(np.median(gaps)))
+        if (np.abs(gaps - steps[-1]) <= CLOSE * steps[-1]).mean() < MOST:
+            return ()
+    found = []
+    for before, after, step in zip(runs, runs[1:], steps, strict=False):
+        if after[0] <= before[-1]:
+            return ()
+        if after[0] - before[-1] > PAUSE * step:
+            found.append((int(before[-1]), int(after[0])))
+    return tuple(found)
 
 
 def typical_step(sensors: SensorData) -> timedelta | None:
@@ -139,12 +216,26 @@ def typical_step(sensors: SensorData) -> timedelta | None:
 def _length_for(steps: _Steps, gaps: _Gaps, share: float) -> int:
     """Return the shortest conventional duration within which a share of the regular sensors read."""
     known = np.sort(steps.step[steps.regular])
-    base = _conventional(SHORTER * float(known[int(np.ceil(share * known.size)) - 1]))
+    base = _kept(float(known[int(np.ceil(share * known.size)) - 1]))
     for length in (base, *(d for d in CONVENTIONAL if base < d <= LONGEST_CLIMB * base)):
-        filled = _filled(gaps, steps, length)
+        filled = np.where(steps.gridded, 1.0, _filled(gaps, steps, length))
         if (filled[steps.regular] >= NEARLY_EVERY).mean() >= share:
             return length
     return base  # readings are dropped so often that longer windows do not help
+
+
+def _length_of_log(steps: _Steps) -> int:
+    """Return the length of windows for a log of changes: the step of the fastest of the sensors that read often."""
+    often = steps.count >= FAST * steps.count.sum()
+    return _kept(float(np.nanmin(steps.step[often & np.isfinite(steps.step)])))
+
+
+def _kept(step: float) -> int:
+    """Return a step that divides a day, and otherwise the shortest conventional duration that is hardly shorter."""
+    whole = round(step / SECOND) * SECOND
+    if whole and DAY % whole == 0 and abs(step - whole) <= EXACT * step:
+        return whole
+    return _conventional(SHORTER * step)
 
 
 def _filled(gaps: _Gaps, steps: _Steps, length: int) -> Floats:
@@ -177,13 +268,15 @@ def _count_windows(readings: Readings, length: int) -> int:
     return int(collect(query, source=readings.source).item())
 
 
-def _reason(steps: _Steps, length: int, enough: int) -> str:
+def _reason(steps: _Steps, length: int, enough: int, *, log: bool) -> str:
     known = np.isfinite(steps.step)
     if enough > length:
         return (
             f"windows of {format_duration(enough)}, longer than the step of the readings ({format_duration(length)}): "
             f"at most {MAX_WINDOWS:,} windows"
         )
+    if log:
+        return f"windows of {format_duration(length)}: readings come at irregular times, the fastest sensor as often"
     if not steps.regular.any():
         why = "the readings come at irregular times, half of the sensors read as often"
         return f"windows of {format_duration(length)}: {why}"
@@ -200,14 +293,24 @@ def _reason(steps: _Steps, length: int, enough: int) -> str:
 
 
 def _steps_of(gaps: _Gaps, n_sensors: int) -> _Steps:
-    step, regular = np.full(n_sensors, np.nan), np.zeros(n_sensors, bool)
+    step, regular, gridded = np.full(n_sensors, np.nan), np.zeros(n_sensors, bool), np.zeros(n_sensors, bool)
     lengths = (gaps.end - gaps.start).astype(np.float64)
     borders = np.searchsorted(gaps.sensor, np.arange(n_sensors + 1))
     for k in np.unique(gaps.sensor).tolist():
         own = lengths[borders[k] : borders[k + 1]]
         step[k] = np.median(own)
         regular[k] = (np.abs(own - step[k]) <= CLOSE * step[k]).mean() >= MOST
-    return _Steps(step, regular)
+        least = float(np.quantile(own, 1 - ON_GRID, method="lower")) if not regular[k] else step[k]
+        gridded[k] = least * FAR_APART >= step[k] and _are_whole(own, least)
+        if gridded[k] and not regular[k]:
+            step[k], regular[k] = least, True
+    return _Steps(step, regular, gridded, np.diff(borders))
+
+
+def _are_whole(lengths: Floats, step: float) -> bool:
+    """Return whether nearly all times between readings are a whole number of steps."""
+    times = lengths / step
+    return bool((np.abs(times - np.maximum(np.round(times), 1)) <= EXACT * times).mean() >= ON_GRID)
 
 
 def _sample_gaps(readings: Readings, ids: Sequence[str]) -> _Gaps:

@@ -21,6 +21,7 @@ from thence._base.memory import Workspace, in_memory
 from thence.data.readings.derived import StateCodes, derive_values, name_derived
 from thence.data.readings.durations import MICROSECOND, format_duration, parse_duration
 from thence.data.readings.findings import ReadReport
+from thence.data.readings.holding import HELD, Hold, choose_hold, describe_hold, habit, hold_numbers, hold_states
 from thence.data.readings.scanning import (
     Readings,
     ScanCounts,
@@ -205,6 +206,7 @@ def window(
     origin: Time = "epoch",
     timezone: str = "UTC",
     empty: Empty = "drop",
+    hold: str = "none",
     workspace: Workspace | None = None,
 ) -> WindowedReadings:
     """Aggregate readings into windows of one length.
@@ -229,6 +231,9 @@ def window(
         timezone: Time zone of the derived ``hour`` and ``weekday``; nothing else depends on it.
         empty: What happens to windows in which no sensor reads: ``"drop"`` leaves them out, and a note says how many;
             ``"keep"`` keeps all windows between the first and the last reading.
+        hold: How long the last reading of a sensor lasts: ``"none"`` holds nothing; ``"auto"`` holds sensors of long
+            tables that read when something changes, each up to its own habit; a duration such as ``"2h"`` is the
+            limit for all sensors. What is held counts by its time; sums, counts and medians are of the readings.
         workspace: Where large arrays lie; by default in memory.
 
     Returns:
@@ -272,9 +277,15 @@ def window(
         sensors = sensors.check()  # nothing is scanned below, and rows without a usable time must not pass unseen
     grid = _lay_grid(bounds, length, origin, len(sensors))
     _require_same_windows(made, grid, {chosen[sensor.id] for sensor in numeric})
-    values, of_numbers = _window_numbers(sensors.readings, numeric, chosen, grid, space)
-    codes, of_states = _window_states(sensors.readings, states, chosen, grid)
+    held = choose_hold(sensors, hold)
+    habits: dict[str, int] = {}
+    values, of_numbers = _window_numbers(sensors.readings, numeric, chosen, grid, space, held, habits)
+    codes, of_states = _window_states(sensors.readings, states, chosen, grid, held, habits)
 
+    spanning = _spanning(sensors.readings.breaks, grid)
+    values[spanning] = np.nan
+    for column, _ in codes.values():
+        column[spanning] = -1
     # Rows before the first and after the last reading (empty cells) do not extend the grid.
     inside = _occupied(values, codes, grid.n_windows)
     values = values[inside]
@@ -299,7 +310,10 @@ def window(
         derived_states=derived.states,
         workspace=space,
     )
-    notes = [*(reasons or _note_short(sensors, windows)), *_note_empty(windows, empty), *derived.notes]
+    reasons = [*(reasons or _note_short(sensors, windows)), *describe_hold(held, habits, hold)]
+    if spanning.size:
+        reasons.append(f"{spanning.size:,} windows in which one run ends and another begins are left out")
+    notes = [*reasons, *_note_empty(windows, empty), *derived.notes]
     return replace(windows.without_empty() if empty == "drop" else windows, notes=tuple(notes))
 
 
@@ -432,6 +446,14 @@ def _lay_grid(bounds: tuple[int, int] | None, length: int, origin: Any, n_sensor
     return _Grid(start, length, n_windows)
 
 
+def _spanning(breaks: Sequence[tuple[int, int]], grid: _Grid) -> npt.NDArray[np.int64]:
+    """Return the windows in which one run ends and another begins."""
+    first, after = (np.array(times, dtype=np.int64) for times in (zip(*breaks, strict=True) if breaks else ((), ())))
+    at = (first - grid.start) // grid.length
+    inside = (at >= 0) & (at < grid.n_windows)
+    return np.unique(at[inside & (at == (after - grid.start) // grid.length)])
+
+
 def _empty_values(n_windows: int, n_sensors: int, workspace: Workspace) -> FloatArray:
     """Return a matrix (windows × sensors) of NaN.
 
@@ -467,6 +489,8 @@ def _window_numbers(
     chosen: Mapping[str, str],
     grid: _Grid,
     workspace: Workspace,
+    hold: Hold,
+    habits: dict[str, int],
 ) -> tuple[FloatArray, ScanCounts]:
     counts = ScanCounts(len(sensors))
     if not sensors or not grid.n_windows:
@@ -474,7 +498,7 @@ def _window_numbers(
     ids = [sensor.id for sensor in sensors]
     ops = np.array([AGGREGATES.index(chosen[id]) for id in ids], dtype=np.int8)
     median = AGGREGATES.index("median")
-    if readings.layout == "long" and not (ops == median).any():
+    if readings.layout == "long" and not (ops == median).any() and not any(id in hold.limits for id in ids):
         values = _window_in_one_pass(readings, ids, ops, counts, grid, workspace)
         if values is not None:
             return values, counts
@@ -486,7 +510,16 @@ def _window_numbers(
     for series in iter_numbers(readings, ids, counts):
         in_place = values.flags.f_contiguous
         column = values[:, series.position] if in_place else np.full(grid.n_windows, np.nan)
-        if ops[series.position] == median:
+        id = ids[series.position]
+        until = hold.until(id, series.times) if chosen[id] in HELD else None
+        if until is not None:
+            if hold.limits[id] is None:
+                habits[id] = habit(series.times)
+            numbers = series.values.astype(np.float64)
+            hold_numbers(
+                series.times, numbers, until, start=grid.start, every=grid.length, aggregate=chosen[id], out=column
+            )
+        elif ops[series.position] == median:
             window_medians(series.times, series.values, grid.start, grid.length, column)
         else:
             window_series(series.times, series.values, grid.start, grid.length, ops[series.position], column)
@@ -560,7 +593,12 @@ def _zero_counts(values: FloatArray, ops: npt.NDArray[np.int8]) -> None:
 
 
 def _window_states(
-    readings: Readings, sensors: Sequence[Sensor], chosen: Mapping[str, str], grid: _Grid
+    readings: Readings,
+    sensors: Sequence[Sensor],
+    chosen: Mapping[str, str],
+    grid: _Grid,
+    hold: Hold,
+    habits: dict[str, int],
 ) -> tuple[StateColumns, ScanCounts]:
     counts = ScanCounts(len(sensors))
     ids = [sensor.id for sensor in sensors]
@@ -573,6 +611,22 @@ def _window_states(
         id = ids[series.position]
         op = MODE if chosen[id] == "mode" else LAST
         codes, _ = columns[id]
+        until = hold.until(id, series.times)
+        if until is not None:
+            if hold.limits[id] is None:
+                habits[id] = habit(series.times)
+            hold_states(
+                series.times,
+                series.values.astype(np.int64),
+                until,
+                start=grid.start,
+                every=grid.length,
+                aggregate=chosen[id],
+                n_states=len(series.categories),
+                out=codes,
+            )
+            columns[id] = (codes, series.categories)
+            continue
         window_states(series.times, series.values, grid.start, grid.length, op, len(series.categories), codes)
         columns[id] = (codes, series.categories)
     return columns, counts
