@@ -103,7 +103,11 @@ def json_schema() -> dict[str, Any]:
             "feature": _record({"subject": _TEXT, "aspect": _TEXT, "role": _TEXT}, _FEATURE),
             "item": _record({"feature": _ref("feature"), "operator": _TEXT, "value": True}),
             "term": _record(
-                {"sign": {"enum": [1, -1]}, "form": {"enum": ["reading", "total", "property", "sensor"]}, "name": _TEXT},
+                {
+                    "sign": {"enum": [1, -1]},
+                    "form": {"enum": ["reading", "total", "property", "sensor"]},
+                    "name": _TEXT,
+                },
                 {"role": _TEXT, "unit": _TEXT, "plus": _TEXT, "change": {"type": "boolean"}},
             ),
             "rule": _statement(

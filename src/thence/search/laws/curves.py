@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 SIMPLE = 1.05
 """A simpler curve is chosen if its error is at most this times the least."""
-_BINS, _KNEES, _ROUNDS = 300, 14, 4
+_BINS, _PER_BIN, _KNEES, _ROUNDS = 200, 5, 14, 4
 _FAR = 5.0  # residuals beyond this times the median are left out of the second fit
 
 
@@ -103,34 +103,36 @@ def _fit_once(driver: Floats, values: Floats, form: str) -> Curve | None:
 
 
 def _binned(driver: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means of the driver and of the values in bins of equal counts, so that knees are found in a few numbers."""
+    """Means of the driver and medians of the values in bins of equal counts.
+
+    Knees are found in a few numbers, and rows that are far off, such as those of starts, move none.
+    """
     order = np.argsort(driver, kind="stable")
-    parts = min(_BINS, len(order))
-    edges = np.linspace(0, len(order), parts + 1).astype(np.int64)
-    weight = np.diff(edges).astype(np.float64)
-    x = np.add.reduceat(driver[order], edges[:-1]) / weight
-    y = np.add.reduceat(values[order], edges[:-1]) / weight
-    return x, y, weight
+    parts = np.array_split(order, min(_BINS, max(len(order) // _PER_BIN, 1)))
+    x = np.array([driver[part].mean() for part in parts])
+    y = np.array([np.median(values[part]) for part in parts])
+    return x, y, np.array([float(len(part)) for part in parts])
 
 
 def _best_knees(x: Floats, y: Floats, weight: Floats, form: str) -> tuple[float, float] | None:
     """The knees with the least error: on a grid, then on finer ones around the best."""
-    start, stop = float(np.quantile(x, 0.03)), float(np.quantile(x, 0.97))
+    start, stop = float(np.quantile(x, 0.01)), float(np.quantile(x, 0.99))
     width = (stop - start) / 2
     if width <= 0:
         return None
-    best: tuple[float, float, float] | None = None
+    least, low, high = np.inf, -np.inf, np.inf
     centre = [(start + stop) / 2] * 2
     for _ in range(_ROUNDS):
         grids = [np.clip(np.linspace(c - width, c + width, _KNEES), start, stop) for c in centre]
-        for low, high in _pairs(grids, form):
-            error = _error(x, y, weight, low, high)
-            if best is None or error < best[0] * (1 - 1e-12):
-                best = (error, low, high)
-        assert best is not None
-        centre = [best[1] if np.isfinite(best[1]) else best[2], best[2] if np.isfinite(best[2]) else best[1]]
+        for pair in _pairs(grids, form):
+            error = _error(x, y, weight, *pair)
+            if error < least * (1 - 1e-12):
+                least, (low, high) = error, pair
+        if not np.isfinite(least):
+            return None
+        centre = [low if np.isfinite(low) else high, high if np.isfinite(high) else low]
         width *= 2.5 / _KNEES
-    return best[1], best[2]
+    return low, high
 
 
 def _pairs(grids: list[Floats], form: str) -> Iterator[tuple[float, float]]:

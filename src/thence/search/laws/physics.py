@@ -11,23 +11,24 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thence._base.progress import Progress, silent
+from thence._base.settings.registry import Registry
 from thence.data.graph.discovery import Carriers
 from thence.data.graph.matching import GraphIndex
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
-from thence.errors import ConfigError
+from thence.language.english import format_number
 from thence.search.laws.curves import Curve, choose_curve, fit_curve
 from thence.search.laws.settings import LawSettings
 from thence.search.laws.site_data import Guard, SiteData
 from thence.search.laws.slots import Slot, type_sensors
 from thence.search.laws.trials import (
     COVERED,
-    HALF,
     MIN_DAYS,
     Parameters,
     Passed,
@@ -36,7 +37,6 @@ from thence.search.laws.trials import (
     Values,
     central,
     explained,
-    fresh_rows,
     has_enough,
     known_rows,
     rounded,
@@ -44,7 +44,6 @@ from thence.search.laws.trials import (
 )
 from thence.statements.laws.bands import MARGIN, Band, round_up
 from thence.statements.laws.counting import count_at
-from thence.statements.laws.dimensions import Dimension
 from thence.statements.laws.forms import FORMS
 from thence.statements.laws.formula import Formula
 from thence.statements.laws.law import Law, PlaceCounts
@@ -70,7 +69,7 @@ class Candidate:
         left: The sensor on the left side.
         right: The sensors of the slots on the right side, by slot.
         needs_guard: Whether the formula is tried under conditions only.
-        remark: Returns what else is said, from the values where it was fitted.
+        judge: Decides in place of ``try_formula``, if the form has its own way.
     """
 
     trial: Trial
@@ -128,15 +127,18 @@ def search_physics(
     found: list[Find] = []
     for site in _sites(readings, carriers, clock):
         own: list[Find] = []
-        for number, search in enumerate(SEARCHES):
-            progress("searching forms", number, len(SEARCHES))
-            for candidate in search(site, own):
+        names = list(SEARCHES)
+        for number, name in enumerate(names):
+            progress("searching formulas", number, len(names))
+            for candidate in SEARCHES.load(name)(site, own):
                 one = _try(candidate, site)
                 if one is not None:
                     own.append(one)
         found += own
-    progress("searching forms", len(SEARCHES), len(SEARCHES))
-    laws = [law for group in _joined(_distinct(found)) if (law := _counted(group, readings, carriers, clock)) is not None]
+    progress("searching formulas", 1, 1)
+    laws = [
+        law for group in _joined(_distinct(found)) if (law := _counted(group, readings, carriers, clock)) is not None
+    ]
     return sorted(laws, key=lambda law: (law.definition.order, law.form, -law.places, -law.rows))[: chosen.max_laws]
 
 
@@ -201,7 +203,7 @@ def _change(values: Floats, times: npt.NDArray[np.datetime64]) -> Floats:
 def _averaged(values: Floats) -> Floats:
     """The mean of each row and the next, in which a meter counts what a rate gives."""
     ahead = np.append(values[1:], np.nan)
-    return (values + ahead) / 2
+    return np.asarray((values + ahead) / 2)
 
 
 # --- forms ---------------------------------------------------------------------------------------------------------
@@ -313,6 +315,7 @@ OFFSET = Trial(
     rivals=lambda values: [values["left"] - values["left"].mean()],
     min_r2=0.95,
     max_band=0.15,
+    min_near=0.99,
 )
 
 FOLLOWS = Trial(
@@ -377,7 +380,9 @@ def _alike_values(site: SiteData, first: Slot, second: Slot) -> bool:
 def _copies(found: Iterable[Find]) -> frozenset[str]:
     """The sensors that only repeat another one."""
     return frozenset(
-        one.candidate.left.id for one in found if one.candidate.trial.form == "offset" and one.passed.parameters == (0.0,)
+        one.candidate.left.id
+        for one in found
+        if one.candidate.trial.form == "offset" and one.passed.parameters == (0.0,)
     )
 
 
@@ -394,8 +399,8 @@ def search_setpoints(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
         own = [
             slot
             for slot in numeric
-            if not slot.is_setpoint and not slot.is_driver and slot.quantity == setpoint.quantity != ""
-            and slot.unit == setpoint.unit and slot.is_with(setpoint)
+            if not slot.is_setpoint and not slot.is_driver and slot.unit == setpoint.unit and slot.is_with(setpoint)
+            and (slot.quantity == setpoint.quantity != "" or (not setpoint.quantity and slot.roles & setpoint.roles))
         ]  # fmt: skip
         best = max((_shared(slot, setpoint) for slot in own), default=0)
         for slot in own:
@@ -415,7 +420,9 @@ def search_products(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
         site: The site.
         found: What was found before.
     """
-    slots = [slot for slot in site.numeric if not slot.is_driver and not slot.is_setpoint and slot.id not in _copies(found)]
+    slots = [
+        slot for slot in site.numeric if not slot.is_driver and not slot.is_setpoint and slot.id not in _copies(found)
+    ]
     powers = [slot for slot in slots if slot.quantity == "power"]
     flows = [slot for slot in slots if slot.quantity == "flow"]
     heats = [slot for slot in slots if slot.quantity == "temperature"]
@@ -435,9 +442,8 @@ def _opposite(heats: Sequence[Slot], flow: Slot) -> Iterator[tuple[Slot, Slot]]:
     near = [slot for slot in heats if slot.is_with(flow)] or [slot for slot in heats if slot.is_near(flow)]
     for first, second in permutations(near, 2):
         one, two = first.roles & {"supply", "return"}, second.roles & {"supply", "return"}
-        if one and two and one != two and first.roles - one == second.roles - two:
-            yield first, second
-        elif not one and not two and len(near) <= 3:
+        opposite = one and two and one != two and first.roles - one == second.roles - two
+        if opposite or (not one and not two and len(near) <= 3):
             yield first, second
 
 
@@ -524,9 +530,7 @@ def search_orders(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
         if not one or not two or one == two or first.unit != second.unit or not first.is_with(second):
             continue
         if first.roles - one == second.roles - two and "air" not in first.words | second.words:
-            trial = Trial(
-                form="above", formula=_formula("above"), fit=_fit_margin, shifted="second", min_later=0.95
-            )
+            trial = Trial(form="above", formula=_formula("above"), fit=_fit_margin, shifted="second", min_later=0.95)
             yield Candidate(trial, first, {"second": second}, judge=_judge_order)
 
 
@@ -602,7 +606,12 @@ def _judge_held(trial: Trial, values: Values, times: Times, met: Bools, guard: G
     share = float((apart[late] <= band).mean())
     own = max(1 - float((apart[early] <= band).mean()), 0.02)
     leaves = float((apart[off] > band).mean())
-    if band <= 0 or band > trial.max_band * central(left[known]) or share < trial.min_later or leaves < max(5 * own, 0.5):
+    if (
+        band <= 0
+        or band > trial.max_band * central(left[known])
+        or share < trial.min_later
+        or leaves < max(5 * own, 0.5)
+    ):
         return None
     return Passed((level,), band, float("nan"), share, False, int((early | late).sum()))
 
@@ -622,8 +631,8 @@ def search_curves(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
     curves = [
         slot
         for slot in site.numeric
-        if slot.quantity == "temperature" and not slot.is_driver and slot.id not in copies | tracked
-        and (slot.is_setpoint or ("water" in slot.words and "supply" in slot.roles))
+        if (slot.quantity == "temperature" or (slot.is_setpoint and not slot.quantity)) and not slot.is_driver
+        and slot.id not in copies | tracked and (slot.is_setpoint or ("water" in slot.words and "supply" in slot.roles))
     ]  # fmt: skip
     trial = Trial(form="line", formula=_formula("line"), fit=lambda values: None, shifted="driver")
     for slot in curves:
@@ -651,13 +660,16 @@ def _judge_curve(trial: Trial, values: Values, times: Times, met: Bools, guard: 
     left, driver = values["left"], values["driver"]
     days = max(1, min(28, times.span_days // 8))
     blocks = times.blocks(days)
-    # Runs of values are thinned evenly: a curve needs no more.
-    used = early & fresh_rows(values, early)
-    chosen = choose_curve(driver[used], left[used], times.blocks(max(1, min(7, times.span_days // 8)))[used])
+    weeks = times.blocks(max(1, min(7, times.span_days // 8)))
+    chosen = choose_curve(driver[early], left[early], weeks[early])
     if chosen is None or chosen.form == "constant":
         return None
     own = _alternate(driver, left, known, blocks % 2 == 0, chosen.form)
-    if own is None or own < _MIN_ALTERNATE or _best_shift(values, times, known, blocks % 2 == 0, chosen.form) > own - _MIN_GAIN:
+    if (
+        own is None
+        or own < _MIN_ALTERNATE
+        or _best_shift(values, times, known, blocks % 2 == 0, chosen.form) > own - _MIN_GAIN
+    ):
         return None
     curve = _rounded_curve(chosen)
     residuals = left - curve.predict(driver)
@@ -668,14 +680,13 @@ def _judge_curve(trial: Trial, values: Values, times: Times, met: Bools, guard: 
     if share < _MIN_IN_BAND or (np.ptp(left[late]) > 2 * band and not r2 >= _MIN_LATER_R2):
         return None
     middle = float(np.median(left[early]))
-    weeks = times.blocks(max(1, min(7, times.span_days // 8)))
     better = [
         np.abs(residuals[known & (weeks == week)]).mean() < np.abs(left[known & (weeks == week)] - middle).mean()
         for week in np.unique(weeks[known])
     ]
     if np.mean(better) < _MIN_WEEKS:
         return None
-    seen = float(driver[known].min()), float(driver[known].max())
+    seen = float(driver[early].min()), float(driver[early].max())
     return _Curved(curve.parameters, band, r2, share, False, int(known.sum()), curve.form, seen)
 
 
@@ -709,18 +720,14 @@ def _best_shift(values: Values, times: Times, known: Bools, first: Bools, form: 
     return best if np.isfinite(best) else 1.0
 
 
-SEARCHES: tuple[Search, ...] = (
-    search_duplicates,
-    search_setpoints,
-    search_products,
-    search_mixing,
-    search_ratios,
-    search_counters,
-    search_orders,
-    search_held,
-    search_curves,
+_NAMES = ("duplicates", "setpoints", "products", "mixing", "ratios", "counters", "orders", "held", "curves")
+SEARCHES: Registry[Any] = Registry(
+    "search for formulas",
+    {name: f"thence.search.laws.physics:search_{name}" for name in _NAMES},
+    group="thence.formula_searches",
+    of=object,
 )
-"""Functions from the data of a site, and what was found before, to candidates; in the order in which they are called."""
+"""Functions from the data of a site, and what was found before, to candidates; called in this order."""
 
 
 # --- joining and counting ------------------------------------------------------------------------------------------
@@ -729,12 +736,24 @@ SEARCHES: tuple[Search, ...] = (
 def _distinct(found: list[Find]) -> list[Find]:
     """Leave out what another find says of the same sensors with a tighter band, or in the same terms."""
     best: dict[tuple[str, str], Find] = {}
-    for one in found:
+    for one in _without_chains(found):
         key = one.candidate.left.id, _family(one)
         other = best.get(key)
         if other is None or one.passed.band < other.passed.band:
             best[key] = one
     return list(best.values())
+
+
+def _without_chains(found: list[Find]) -> list[Find]:
+    """Leave out duplicates of which both are already duplicates of a third, the tightest first."""
+    group: dict[str, str] = {}
+    out = [one for one in found if one.candidate.trial.form != "offset"]
+    for one in sorted((one for one in found if one.candidate.trial.form == "offset"), key=lambda one: one.passed.band):
+        left, other = (group.setdefault(slot.id, slot.id) for slot in one.candidate.sensors)
+        if left != other:
+            out.append(one)
+            group = {id: other if own == left else own for id, own in group.items()}
+    return out
 
 
 def _family(one: Find) -> str:
@@ -765,7 +784,9 @@ def _form(one: Find) -> str:
 
 def _sides(one: Find) -> tuple[Combination, Combination]:
     trial = one.candidate.trial
-    left = Term("sensor", one.candidate.left.name, trial.formula.left, one.candidate.left.unit, "", trial.formula.is_change)
+    left = Term(
+        "sensor", one.candidate.left.name, trial.formula.left, one.candidate.left.unit, "", trial.formula.is_change
+    )
     right = tuple((1, Term("sensor", slot.name, role, slot.unit)) for role, slot in one.candidate.right.items())
     return ((1, left),), right
 
@@ -817,5 +838,6 @@ def _remark(group: Sequence[Find]) -> str:
     if seen:
         driver = group[0].candidate.right["driver"]
         low, high = min(low for low, _ in seen), max(high for _, high in seen)
-        parts.append(f"{driver.name.replace('_', ' ')} was seen from {low:.4g} to {high:.4g}".replace("-", "−"))
+        ends = (format_number(float(f"{end:.4g}")) for end in (low, high))
+        parts.append(f"{driver.name.replace('_', ' ')} was {' to '.join(ends)} where it was fitted")
     return "; ".join(parts)

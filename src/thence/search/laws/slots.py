@@ -157,8 +157,12 @@ def split_words(text: str) -> frozenset[str]:
     found: set[str] = set()
     for part in re.findall(r"[a-zA-Z]+[0-9]*[a-zA-Z]*", spaced):
         plain = part.lower()
-        known = _ABBREVIATIONS.get(plain) or _ABBREVIATIONS.get(plain.rstrip("0123456789")) or plain.rstrip("0123456789")
+        known = (
+            _ABBREVIATIONS.get(plain) or _ABBREVIATIONS.get(plain.rstrip("0123456789")) or plain.rstrip("0123456789")
+        )
         found.update(known.split())
+    if {"flow", "temperature"} <= found:  # what British engineers call a supply
+        found = (found - {"flow"}) | {"supply"}
     if {"set", "point"} <= found:
         found = (found - {"set", "point"}) | {"setpoint"}
     return frozenset(found)
@@ -182,7 +186,9 @@ def type_sensors(sensors: Sequence[Sensor], carriers: Carriers, sites: Iterable[
     several = set(sites) != {""}
     node_of = _nodes(carriers)
     stems = _stems(sensors)
-    kinds = Counter((stems.get(s.id, ("", ""))[0], carriers.units.node_of.get(s.id, node_of.get(s.id, "")), s.kind) for s in sensors)
+    kinds = Counter(
+        (stems.get(s.id, ("", ""))[0], carriers.units.node_of.get(s.id, node_of.get(s.id, "")), s.kind) for s in sensors
+    )
     out = []
     for sensor in sensors:
         stem, local = stems.get(sensor.id, ("", sensor.id))
@@ -195,12 +201,12 @@ def type_sensors(sensors: Sequence[Sensor], carriers: Carriers, sites: Iterable[
     return out
 
 
-def _typed(
-    sensor: Sensor, name: str, local: str, place: str, node: str, carriers: Carriers, several: bool
-) -> Slot:
+def _typed(sensor: Sensor, name: str, local: str, place: str, node: str, carriers: Carriers, several: bool) -> Slot:
     unit = find_unit(sensor.unit)
     classes = carriers.index.graph.node(node).labels if node else frozenset()
-    points = [label for label in classes if plain_name(label).split("_")[-1] in ("sensor", "setpoint", "status", "command")]
+    points = [
+        label for label in classes if plain_name(label).split("_")[-1] in ("sensor", "setpoint", "status", "command")
+    ]
     words = split_words(" ".join([sensor.kind, local, carriers.units.role_of.get(sensor.id, ""), *points]))
     quantity = _quantity(words, unit.dimension if unit is not None else None)
     is_setpoint = "setpoint" in words

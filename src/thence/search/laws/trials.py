@@ -106,7 +106,7 @@ class Trial:
         min_r2: Smallest share of the variance that is explained, where it is fitted and later.
         max_band: Greatest band as a share of the spread of the left side.
         min_later: Smallest share of later rows in the band.
-        low_only: Whether the formula bounds the left side from below only.
+        min_near: Smallest share of all rows within three times the band: what repeats another reading never strays.
     """
 
     form: str
@@ -117,6 +117,7 @@ class Trial:
     min_r2: float = 0.9
     max_band: float = 0.5
     min_later: float = 0.8
+    min_near: float = 0.0
 
     def parameters(self, slots: Values) -> tuple[str, ...]:
         """Return the names of the parameters, given the slots.
@@ -209,10 +210,12 @@ def try_formula(trial: Trial, values: Values, times: Times, met: Bools) -> Passe
     own = error_of(residuals[fitted_on])
     if not explained(left[fitted_on], residuals[fitted_on]) >= trial.min_r2:
         return None
-    fine = find_resolution(left[early][: 20_000])
+    fine = find_resolution(left[early][:20_000])
     band = round_up(max(MARGIN * float(np.quantile(np.abs(residuals[early]), COVERED)), fine, 1e-9 * spread))
     share = float((np.abs(residuals[late]) <= band).mean())
     if band > trial.max_band * spread or share < trial.min_later:
+        return None
+    if float((np.abs(residuals[known]) <= 3 * band).mean()) < trial.min_near:
         return None
     # What is simpler, and what is read at another time, must be clearly worse.
     floor = (fine / 2) ** 2

@@ -247,7 +247,8 @@ def known_places(law: Law, readings: WindowedReadings, carriers: Carriers) -> tu
         carriers: The graph with the sensors (``carriers_of``).
 
     Returns:
-        The places, and the factor of a proportion (or the parameters of a formula) at each of them; ``None`` if the graph has no such pattern.
+        The places, and the factor of a proportion or the parameters of a formula at each of them; ``None`` if the
+        graph has no such pattern.
     """
     try:
         places = places_of(law, readings, carriers, Clock.of(readings, 0.0))

@@ -70,7 +70,7 @@ def _band(law: Law) -> str:
 def _per(law: Law, own: str, other: str) -> str:
     """The unit of a slope: ``K per K``."""
     one, two = format_unit(difference(own)), format_unit(difference(other))
-    return f"{one or '1'} per {two or '1'}" if one or two else ""
+    return f"{one} per {two}" if one and two else one
 
 
 def _above(law: Law, pattern: Pattern, left: str, right: str) -> str:
@@ -193,13 +193,15 @@ def _ratio(law: Law, pattern: Pattern, left: str, right: str) -> str:
 
 def _mixing(law: Law, pattern: Pattern, left: str, right: str) -> str:
     damper = _term(law, "damper")
-    base, share = (_parameter(law, name, "", 100.0) for name in ("base", "share"))
-    unit = format_unit(damper.unit)
     first, second = _named(law, "first"), _named(law, "second")
-    part = f"{base} % plus {share} % per {unit or '1'} of {call(law, damper.name)}"
-    if not any(law.values("base")):
-        part = f"{share} % per {unit or '1'} of {call(law, damper.name)}"
-    return f"{_named(law, 'mixed')} is mixed of {first} and {second}, with {part} of the first, {_band(law)}"
+    scale, unit = (100.0, "%") if damper.unit == "%" else (1.0, "")
+    slope = _parameter(law, "share", f"{unit} per {format_unit(damper.unit)}" if unit else "", scale)
+    base = f"{_parameter(law, 'base', unit, scale)} plus " if any(law.values("base")) else ""
+    times = " of " if unit else " × "
+    return (
+        f"{_named(law, 'mixed')} is mixed of {first} and {second}: the share of {first} is "
+        f"{base}{slope}{times}{call(law, damper.name)}, {_band(law)}"
+    )
 
 
 def _offset(law: Law, pattern: Pattern, left: str, right: str) -> str:
@@ -213,8 +215,15 @@ def _offset(law: Law, pattern: Pattern, left: str, right: str) -> str:
 
 def _counter(law: Law, pattern: Pattern, left: str, right: str) -> str:
     meter, rate = _term(law, "meter"), _term(law, "rate")
+    named = f"{call(law, meter.name)} counts {call(law, rate.name)}"
+    units = find_unit(meter.unit), find_unit(rate.unit)
+    scale = 1.0
+    if units[0] is not None and units[1] is not None:
+        scale = 3600 * units[1].size / units[0].size
+    if all(abs(value / scale - 1) <= NEAR for value in law.values("factor")):
+        return f"{named}: its growth per hour is that, {_band(law)}"
     factor = _parameter(law, "factor", _per(law, law.unit, rate.unit))
-    return f"{call(law, meter.name)} counts {call(law, rate.name)}: it grows by {factor}, {_band(law)}"
+    return f"{named}: its growth per hour is {factor} × that, {_band(law)}"
 
 
 def _head_loss(law: Law, pattern: Pattern, left: str, right: str) -> str:

@@ -57,10 +57,10 @@ class SensorPlaces(Places):
             clock: The frames.
         """
         named = [(one.place, one.sensors) for one in law.by_place if one.sensors]
-        return SensorPlaces.of(law.terms, law.condition, named, readings, carriers, clock)
+        return SensorPlaces.named(law.terms, law.condition, named, readings, carriers, clock)
 
     @staticmethod
-    def of(
+    def named(
         terms: Sequence[Term],
         condition: Condition | None,
         named: Sequence[tuple[str, Sequence[str]]],
@@ -85,9 +85,7 @@ class SensorPlaces(Places):
         guards = [position.get(sensors[width], _NONE) if len(sensors) > width else _NONE for _, sensors in named]
         guarded = condition is not None and condition.form in ("state", "above")
         found = [
-            at
-            for at in range(len(named))
-            if min(columns[at], default=_NONE) >= 0 and (guards[at] >= 0 or not guarded)
+            at for at in range(len(named)) if min(columns[at], default=_NONE) >= 0 and (guards[at] >= 0 or not guarded)
         ]
         names = tuple(named[at][0] for at in found)
         return SensorPlaces(
@@ -168,7 +166,7 @@ class SensorPlaces(Places):
         sensor = self.readings.sensors[at]
         if condition.form == "state":
             codes, known = self.readings.states[sensor.id]
-            return codes[frames] == (known.index(condition.value) if condition.value in known else -2)
+            return np.asarray(codes[frames] == (known.index(condition.value) if condition.value in known else -2))
         values = self.readings.values[frames, self._column_of[sensor.id]]
         return np.asarray(values > float(condition.value))  # a missing value is not above
 
@@ -191,5 +189,3 @@ def no_carriers() -> Carriers:
     from thence.data.graph.knowledge_graph import KnowledgeGraph
 
     return Carriers.of(GraphIndex(KnowledgeGraph([])), {}, {})
-
-

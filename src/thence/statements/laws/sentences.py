@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from thence._base.display.percent import percent
@@ -49,7 +50,9 @@ def _guard(law: Law) -> str:
     limit = float(condition.value)
     if limit == ON_OFF:
         return f"while {named} is 1, "
-    return f"while {named} is above {format_number(limit)}{f' {format_unit(condition.unit)}' if condition.unit else ''}, "
+    return (
+        f"while {named} is above {format_number(limit)}{f' {format_unit(condition.unit)}' if condition.unit else ''}, "
+    )
 
 
 def call(law: Law, name: str) -> str:
@@ -59,8 +62,12 @@ def call(law: Law, name: str) -> str:
         law: The law.
         name: The name of a term, or of the condition.
     """
-    is_id = any(name in one.sensors for one in law.by_place)
+    is_id = any(id == name or _LOCAL.sub("", id) == name for one in law.by_place for id in one.sensors)
     return name if is_id else f"the {spell(name)}"
+
+
+_LOCAL = re.compile(r"^.*[./: |]")
+"""What the name of a sensor begins with, before its own part."""
 
 
 def _scope(law: Law, pattern: Pattern) -> str:
