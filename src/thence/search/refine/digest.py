@@ -563,6 +563,7 @@ def _select(
     held = np.stack([rules.counts.n, rules.counts.n_antecedent, rules.counts.n_consequent], axis=1)
     sets: set[object] = set()
     about: dict[object, Hashes | None] = {}
+    together: set[frozenset[str]] = set()
     found: list[tuple[int, float]] = []
     total = 0.0
     while heap and len(found) < at_most:
@@ -582,8 +583,11 @@ def _select(
             continue
         if gain <= LEAST_GAIN * total or gain == 0:
             break
-        if not _is_new(rule, features, cells, about):
+        several, kinds = _kinds(rules, rule)
+        if not _is_new(rule, features, cells, about) or (several and kinds in together):
             continue
+        if cells.both_ways[rule] and not several:
+            together.add(kinds)
         cells.new(rule, take=True)
         if cells.both_ways[rule]:
             said[features[rule], n, left, right] = len(found)
@@ -594,6 +598,18 @@ def _select(
         progress("selecting", len(found), at_most)
     progress("selecting", at_most, at_most)
     return _reading_order(rules, found, features)
+
+
+def _kinds(rules: RuleSet, rule: int) -> tuple[bool, frozenset[str]]:
+    """Whether all of a rule is about several of the same sensors at once, and the kinds of sensor that it is about.
+
+    Where the flow of each link is 0 if and only if its status is, the mean flow of some links is, too.
+    """
+    sides = [rules.items[i].feature for i in (*rules.antecedents[rule], rules.consequents[rule]) if i >= 0]
+    groups = {feature.name.partition(" of ")[2] for feature in sides}
+    several = len(groups) == 1 and all(map(is_aggregate, sides))
+    single = len(sides) == 2 and not any(feature.name for feature in sides)
+    return several, frozenset(feature.label for feature in sides) if several or single else frozenset()
 
 
 def _is_new(rule: int, features: Sequence[object], cells: _ExplainedCells, about: dict[object, Hashes | None]) -> bool:
