@@ -19,7 +19,7 @@ from thence._base.settings.numbers import require_integer, require_share, requir
 from thence._base.settings.typed import check_types
 from thence.data.readers.columns import TypedTable, check_template, type_table
 from thence.data.readers.dates import AmbiguousDatesError
-from thence.data.readers.few_values import MOST_COLUMNS, find_few_values, note_codes, read_as_states, states_by_kind
+from thence.data.readers.few_values import find_few_values, note_codes, read_as_states
 from thence.data.readers.files import database_reader, find_paths, note_skipped, read_tables, table_from_frame
 from thence.data.readers.heading import unit_of_name
 from thence.data.readers.kinds import KindPattern, Kinds, require_units, resolve_kinds
@@ -39,6 +39,7 @@ from thence.data.readers.text import check_signs
 from thence.data.readers.times import check_format
 from thence.data.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, MAX_LOSS, ORIGIN, OnError, quote_names
 from thence.data.readings.durations import parse_duration
+from thence.data.readings.few_values import MOST_COLUMNS, choose_states
 from thence.data.readings.findings import Finding, ReadReport
 from thence.data.readings.frames import collect
 from thence.data.readings.sensors import Sensor, SensorData
@@ -485,7 +486,7 @@ def _find_states(
     ids = list(dict.fromkeys(id for part in parts for id, state in part.categorical.items() if state is False))
     open_ids = [id for id in ids if not (id in measured or options.is_numeric(id) or options.ignores(id))]
     found = find_few_values(parts, open_ids)
-    chosen = states_by_kind(found, families)
+    chosen = choose_states(found, families)
     return [read_as_states(part, chosen) for part in parts], [id for id in ids if id in chosen]
 
 
