@@ -62,6 +62,15 @@ def means_state(*names: str) -> bool:
     return bool(words & STATE_WORDS) and not words & _MEASURES
 
 
+def means_measure(name: str) -> bool:
+    """Return whether a name says that what it names is a number.
+
+    Args:
+        name: The id of a sensor, or its kind.
+    """
+    return bool(name_words(name) & _MEASURES)
+
+
 def means_setpoint(*names: str) -> bool:
     """Return whether names say that what they name is set: a reference, and no measurement.
 

@@ -17,7 +17,7 @@ from thence.data.readings.cleaning import quote_names
 from thence.data.readings.frames import collect
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import InputError
-from thence.language.names import means_setpoint, means_state
+from thence.language.names import means_measure, means_setpoint, means_state
 from thence.language.states import LARGEST_WHOLE, LEAST_NUMBER, MOST_STATES, are_enough
 
 MOST_COLUMNS = 256  # of one query: planning takes longer than reading where there are thousands
@@ -88,11 +88,12 @@ def choose_states(found: Mapping[str, FewValues], kinds: Mapping[str, str]) -> f
         alike = together.whole and all(found[id].is_state or found[id].is_constant or named for id in ids)
         if alike and together.are_codes and (named or any(found[id].is_state for id in ids)):
             chosen.update(id for id in ids if not means_setpoint(kind or id))
-    still = [id for id in found if not kinds.get(id) and found[id].is_constant and found[id].are_codes]
+    still = [
+        id
+        for id in found
+        if not kinds.get(id) and found[id].is_constant and found[id].are_codes and not means_measure(id)
+    ]
     return frozenset(chosen | _named_like(still, chosen, found.keys() - set(still)))
-
-
-_LETTER = 2  # letters of a name such as S_PU1 that stand for a quantity
 
 
 def _named_like(still: Sequence[str], states: Collection[str], others: Collection[str]) -> set[str]:
@@ -106,11 +107,10 @@ def _named_like(still: Sequence[str], states: Collection[str], others: Collectio
 
 
 def _names_of(id: str) -> set[tuple[str, bool]]:
-    """The part of a name that may say what a sensor reads: the letters before its first sign, or the last word."""
-    parts = [part for part in re.split(r"[^a-z]+", id.lower()) if part]
-    if len(parts) < 2:
-        return set()
-    return {(parts[-1], True)} | ({(parts[0], False)} if len(parts[0]) <= _LETTER else set())
+    """What of a name may say what a sensor reads: a letter or two before a sign, as in S_PU1; the last word."""
+    first = re.match(r"[a-z]{1,2}(?=[^a-z0-9])", id.lower())
+    words = [word for word in re.split(r"[^a-z]+", id.lower()) if word]
+    return ({(words[-1], True)} if len(words) > 1 else set()) | ({(first[0], False)} if first else set())
 
 
 def same_types(
