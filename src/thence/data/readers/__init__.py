@@ -17,9 +17,10 @@ import polars as pl
 
 from thence._base.settings.numbers import require_integer, require_share, require_zone
 from thence._base.settings.typed import check_types
+from thence.data.readers.codes import find_codes
 from thence.data.readers.columns import TypedTable, check_template, type_table
 from thence.data.readers.dates import AmbiguousDatesError
-from thence.data.readers.few_values import find_few_values, note_codes, read_as_states
+from thence.data.readers.few_values import find_few_values, read_as_states
 from thence.data.readers.files import database_reader, find_paths, note_skipped, read_tables, table_from_frame
 from thence.data.readers.heading import unit_of_name
 from thence.data.readers.kinds import KindPattern, Kinds, require_units, resolve_kinds
@@ -74,6 +75,7 @@ def read_sensors(
     numeric: str | Iterable[str] | None = None,
     ignore: Iterable[str] | None = None,
     missing: Iterable[str | float] | str | float = MISSING_WORDS,
+    codes: bool = True,
     name: str | None = None,
     on_error: OnError = "raise",
     max_loss: float = MAX_LOSS,
@@ -124,6 +126,8 @@ def read_sensors(
         ignore: Columns and sensors to leave out: names, or glob patterns such as ``"*_flag"``.
         missing: Strings or numbers that mean a missing reading. Numbers alone add to the usual words (``NA``, ``null``,
             …); words replace them.
+        codes: Whether numbers that several sensors write where there is no reading, such as −200 beside readings above
+            0, are read as missing; a note names them.
         name: Template of the sensor ids, with ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
         on_error: ``"raise"`` stops at data that cannot be used as it is; ``"repair"`` repairs it and counts repairs in
             the report.
@@ -215,6 +219,8 @@ def _read(
     for option in ("categorical", "numeric"):
         _require_known(option, getattr(options, option), [*found, *_columns(filled)], named)
     require_units(units or {}, (Sensor(id, *kind) for id, kind in described.items()), where=named)
+    parts, coded = _without_codes(parts, options)
+    more += coded
     families = {id: kind or column for id, column in _family_columns(parts, filled) for kind in [described[id][0]]}
     # What has a unit is a quantity, not a state.
     measured = {id for id, (_, unit) in described.items() if unit}
@@ -227,7 +233,6 @@ def _read(
             f"read as states, since they are whole numbers of which few differ, in {_count_sensors(whole)}: "
             f"{quote_names(whole)}"
         )
-    more += note_codes(parts, {sensor.id for sensor in sensors if not sensor.categorical})
     _require_known("ignore", options.ignore, [*found, *(name for table in tables for name in table.schema)], named)
     kept = [id for id in found if not options.ignores(id)]
     if not kept:
@@ -477,6 +482,20 @@ def _family_columns(
     for part, (_, roles) in zip(parts, filled, strict=True):
         columns = roles.sensors if roles.layout == "wide" else [""] * len(part.categorical)
         yield from ((id, "" if id == name else name) for id, name in zip(part.categorical, columns, strict=True))
+
+
+def _without_codes(parts: list[TypedTable], options: ReadOptions) -> tuple[list[TypedTable], list[str]]:
+    """Leave out the numbers that several sensors write where there is no reading, and say so."""
+    codes = find_codes(parts, {id for part in parts for id, state in part.categorical.items() if state is False})
+    if not options.codes:
+        return parts, codes.notes({}, removed=False)
+    made, counts = [], dict[float, int]()
+    for part in parts:
+        kept, found = codes.without(part)
+        made.append(kept)
+        for code, count in found.items():
+            counts[code] = counts.get(code, 0) + count
+    return made, codes.notes(counts, removed=True)
 
 
 def _find_states(
