@@ -36,6 +36,12 @@ SAME: Mapping[str, str] = MappingProxyType(
     {"hasMember": "hasPart", "locatedIn": "hasLocation", "hasSubLocation": "hasPart", "hasSubEquipment": "hasPart"}
 )
 """Relations that have another name here."""
+_SUPPLIES = frozenset({
+    "airRef", "ahuRef", "vavRef", "hotWaterRef", "chilledWaterRef", "condenserWaterRef", "domesticWaterRef", "steamRef",
+    "elecRef", "naturalGasRef", "gasRef", "waterRef", "refrigRef", "blowdownWaterRef", "makeupWaterRef", "fuelOilRef",
+    "hotWaterPlantRef", "chilledWaterPlantRef", "boilerPlantRef", "chillerPlantRef", "plantRef",
+})  # fmt: skip
+"""References of Haystack from equipment to what supplies it."""
 _MOST_NAMED = 6
 _EQUIPMENT, _LOCATION = "Equipment", "Location"
 
@@ -55,7 +61,7 @@ def in_one_habit(graph: KnowledgeGraph) -> KnowledgeGraph:
     """
     if is_s223(graph):
         graph = without_connections(graph)
-    return _with_attached_points(_with_one_direction(graph))
+    return _with_attached_points(_with_one_direction(_with_plain_references(graph)))
 
 
 def describe_binding(binding: Binding, graph: KnowledgeGraph) -> tuple[str, ...]:
@@ -94,6 +100,43 @@ def canonical(relation: str, direction: str) -> tuple[str, str]:
     if relation in INVERSES:
         return INVERSES[relation], {"out": "in", "in": "out"}.get(direction, direction)
     return SAME.get(relation, relation), direction
+
+
+def _with_plain_references(graph: KnowledgeGraph) -> KnowledgeGraph:
+    """The graph with the references of Haystack as relations of Brick."""
+    if not {"equipRef", "siteRef", "spaceRef"} & set(graph.edge_labels):
+        return graph
+    said: dict[tuple[str, str, str], Edge] = {}
+    kept: list[Edge] = []
+    for edge in graph.edges.values():
+        made = [one for label in sorted(edge.labels) if (one := _reference(graph, edge, label)) is not None]
+        said |= dict.fromkeys(made, edge)
+        if not made and "siteRef" not in edge.labels:
+            kept.append(edge)
+    taken = {*graph.nodes, *(edge.id for edge in kept)}
+    return _with_edges(graph, [*kept, *(_made(*ends, taken, edge.properties) for ends, edge in said.items())])
+
+
+def _reference(graph: KnowledgeGraph, edge: Edge, label: str) -> tuple[str, str, str] | None:
+    """What a reference says as a relation; ``None`` if it says nothing more than others."""
+    source, target = edge.source, edge.target
+    if is_point(graph.node(source).labels):
+        own = {name for one in graph.out_edges(source) for name in one.labels}
+        nearest_first = ("equipRef", "spaceRef", "siteRef")
+        holder = next((name for name in nearest_first if name in own), "")
+        if label == holder:
+            return target, "hasPoint", source
+        return (source, "hasLocation", target) if label == "spaceRef" else None
+    if label == "equipRef":
+        return target, "hasPart", source
+    if label == "spaceRef":
+        if _LOCATION in _classes(graph, source):
+            return target, "hasPart", source
+        terminal = "Terminal_Unit" in _classes(graph, source)
+        return (source, "feeds", target) if terminal else (source, "hasLocation", target)
+    if label == "siteRef":
+        return (source, "hasLocation", target) if _EQUIPMENT in _classes(graph, source) else (target, "hasPart", source)
+    return (target, "feeds", source) if label in _SUPPLIES else None
 
 
 def _with_one_direction(graph: KnowledgeGraph) -> KnowledgeGraph:
