@@ -151,6 +151,21 @@ class NodeDirectory:
             return NodeMatch(nodes[0], way="spelling")
         return NodeMatch(None, (name,), nodes)
 
+    def look_up_part(self, name: str) -> NodeMatch:
+        """Look up the only node whose name is a part of a name with parts, such as ``site/ahu_1/oat``.
+
+        Args:
+            name: A name whose parts are separated by slashes, dots, colons or bars; the longest run of them counts.
+        """
+        parts = re.split(r"[/.:|]+", name.strip("/.:|"))
+        for length in range(len(parts) - 1, 0, -1):
+            runs = (" ".join(parts[at : at + length]) for at in range(len(parts) - length + 1))
+            found = {node for run in runs if (key := plain_spelling(run)) for node in self._spellings.get(key, ())}
+            if found:
+                only = self._only_points(tuple(sorted(found)))
+                return NodeMatch(only[0], way="part of their names") if len(only) == 1 else NodeMatch(None, (name,), only)
+        return NodeMatch(None, (name,))
+
     def _only_points(self, nodes: tuple[str, ...]) -> tuple[str, ...]:
         """The only point among several nodes of the same name; otherwise all of them."""
         points = tuple(node for node in nodes if is_point(self.graph.nodes[node].labels)) if len(nodes) > 1 else ()
