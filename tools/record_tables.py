@@ -31,7 +31,7 @@ def _cells(line: str) -> list[str]:
 def read_rows(path: Path) -> tuple[tuple[str, tuple[str, ...], Mapping[str, str]], ...]:
     """Return the rows of all tables of a file: the heading above, the cells, and the cells by column.
 
-    Columns whose head another one has too have no name.
+    Of columns with the same head the second is called ``head (2)``, the first ``head (1)``.
 
     Args:
         path: The file.
@@ -50,8 +50,18 @@ def _rows(lines: list[str]) -> Iterator[tuple[str, tuple[str, ...], Mapping[str,
             heads = []
         elif heads and not RULE.match(line):
             cells = _cells(line)
-            named = {head: cell for head, cell in zip(heads, cells, strict=False) if heads.count(head) == 1}
-            yield heading, tuple(cells), named
+            yield heading, tuple(cells), dict(zip(_names(heads), cells, strict=False))
+
+
+def _names(heads: list[str]) -> list[str]:
+    """Names of columns.
+
+    >>> _names(["a", "b", "a"])
+    ['a (1)', 'b', 'a (2)']
+    """
+    return [
+        f"{head} ({heads[: at + 1].count(head)})" if heads.count(head) > 1 else head for at, head in enumerate(heads)
+    ]
 
 
 def find_cell(path: Path, keys: tuple[str, ...], column: str, *, heading: str = "") -> str:
@@ -95,7 +105,8 @@ def copy_table(path: Path, columns: tuple[str, ...], *, heading: str = "", keep:
     ]
     if len(rows) < max(len(keep), 1):
         raise ValueError(f"{len(rows)} rows of {path.name} are below '{heading}' with these columns")
-    return "\n".join(f"| {' | '.join(row)} |" for row in [list(columns), ["---"] * len(columns), *rows])
+    heads = [re.sub(r" \(\d\)$", "", column) for column in columns]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows])
 
 
 def find_said(path: Path, words: str) -> str:
