@@ -6,7 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thence.language.english import format_clause, format_number, format_sensor, format_unit, names_a_point
+from thence.language.english import (
+    format_clause,
+    format_number,
+    format_sensor,
+    format_state,
+    format_unit,
+    names_a_point,
+)
 from thence.language.items import Feature, Item, Role
 from thence.language.names import name_words
 from thence.statements.controls.switches import OFF
@@ -190,7 +197,8 @@ def _premise(item: Item) -> str:
     """Format a second condition: `` while Pump 3 is open``, `` from 22:00 to 06:00``, ``, Monday to Friday``."""
     feature = item.feature
     if feature.role is not Role.TIME:
-        return f" while {feature.place or format_sensor(feature.subject, feature.unit)} is {item.value}"
+        owner = feature.place or format_sensor(feature.subject, feature.unit)
+        return f" while {format_state('status', str(item.value), owner) or f'{owner} is {item.value}'}"
     interval = item.interval or item.negated().interval
     if interval is None:
         return f" while {format_clause(item)}"
