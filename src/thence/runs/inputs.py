@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from thence._base.progress import Progress, silent
 from thence.data.graph.binding import Binding, bind
+from thence.data.graph.habits import describe_binding, in_one_habit
 from thence.data.graph.name_rules import DEFAULT_RULES, references_in
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.sensor_kinds import with_kinds_of
@@ -227,7 +228,7 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
     else:
         whole = read_sensors(_listed(sensors), **options)
     readings = _portion(System(whole), given).sensors
-    network = None if graph is None else read_graph(_listed(graph), **given.read_graph)
+    network = None if graph is None else in_one_habit(read_graph(_listed(graph), **given.read_graph))
     known = _known_ontology(ontology, network)
     if network is None and binding is not None:
         raise ConfigError("a binding needs the graph that it binds to", hint="pass the graph too")
@@ -238,20 +239,25 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
     bound = _bound(readings, references_in(network, _file_names(sensors)), binding, given, partial)
     typed = [name for option in ("categorical", "numeric") for name in _names_in(given.read_sensors, option)]
     described = with_kinds_of(readings, network, bound, known, given=typed, units=units)
+    if notes := describe_binding(bound, network):
+        described = described.with_kinds({}, notes=notes)
     require_units(units, [*whole.sensors, *described.sensors])
     return System(described, network, bound, known)
 
 
 def _known_ontology(ontology: Any, graph: KnowledgeGraph | None) -> Ontology | None:
-    """The ontology that is given; without one, a graph of nothing but water elements has that of the package."""
+    """The ontology that is given; without one, a graph has the classes of the package: of water elements, or of Brick."""
     if isinstance(ontology, Ontology):
         return ontology
     if ontology is not None:
         return read_ontology(_listed(ontology))
-    if graph is None or not _WATER_ELEMENTS & set(graph.labels):
+    if graph is None:
         return None
-    water = Ontology.water()
-    return water if set(graph.labels) <= set(water.classes) else None
+    if _WATER_ELEMENTS & set(graph.labels):
+        water = Ontology.water()
+        if set(graph.labels) <= set(water.classes):
+            return water
+    return Ontology.brick(graph)
 
 
 def _file_names(sensors: Any) -> list[str]:

@@ -224,6 +224,7 @@ def _unit_of(node: str, graph: KnowledgeGraph) -> str:
             if value is None:
                 value = next((edge.target for edge in graph.out_edges(holder, name)), None)
             if value is not None:
-                short = re.split(r"[/#:]", str(value))[-1]
+                # The name of a unit may be an IRI; a sign such as L/s is none.
+                short = re.split(r"[/#:]", str(value))[-1] if ":" in str(value) else str(value)
                 return _UNITS.get(short, short)
     return ""
