@@ -31,7 +31,7 @@ from thence.errors import ConfigError, InputError, RunError, quote
 from thence.runs.configuration import Config, WindowsConfig
 from thence.runs.inputs import gather_system
 from thence.runs.planning import plan
-from thence.runs.preparation import window_readings, window_text
+from thence.runs.preparation import window_readings, window_text, with_zone
 from thence.runs.reviews import Reviewed, Reviews, describe_left_out, is_used, require_reviewed, select_reviewed
 from thence.search.base import BaseMiner
 from thence.search.controls.search import search_controls
@@ -210,6 +210,7 @@ class Detector:
         system.require_one_site("a detector learns one system at a time", hint="fit one detector per system")
         has_graph = system.graph is not None and system.binding is not None
         planned, miner = plan(config, self.miner, {"min_confidence": 0.95, **self.settings}, graph=has_graph)
+        planned = with_zone(planned, system)
         readings = window_readings(system, planned)
         planned = replace(planned, windows=replace(planned.windows, every=window_text(readings)))
         if len(readings) < _LEAST_FRAMES:
