@@ -642,7 +642,7 @@ def _find_units(carriers: Carriers, found: _Discoveries) -> None:
 
 
 def _add_weather(carriers: Carriers, found: _Discoveries) -> None:
-    """Add what is read of the weather to the patterns about one place, as roles; a focus may be where it is measured."""
+    """Add what is read of the weather to the patterns about one place, as roles."""
     weather = {kind: at for kind, at in carriers.sensors.items() if _is_weather(kind)}
     index = carriers.index
     for position, pattern in enumerate(found.patterns if weather else ()):
@@ -668,7 +668,7 @@ def _add_weather(carriers: Carriers, found: _Discoveries) -> None:
 
 def _is_weather(kind: str) -> bool:
     """Whether sensors of a kind read the weather, which is the same for everything at a site."""
-    return kind.startswith(_OUTDOORS) and kind.endswith(_OF_AIR) or kind in _WEATHER
+    return (kind.startswith(_OUTDOORS) and kind.endswith(_OF_AIR)) or kind in _WEATHER
 
 
 def _roles(

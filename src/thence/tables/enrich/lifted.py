@@ -82,7 +82,8 @@ def lifted_table(
     if readings.site_times:
         # A pattern with one place in each of several systems is worth as much as one with several places in one.
         min_embeddings = min(min_embeddings, max(2, len(readings.site_times)))
-    if isinstance(patterns, str) and patterns in ("auto", "stars", "paths"):
+    asked = not (isinstance(patterns, str) and patterns in ("auto", "stars", "paths"))
+    if not asked:
         carriers = Carriers.of(index, kind_of, dict(around.binding))
         find = partial(
             discover,
@@ -124,6 +125,11 @@ def lifted_table(
             # With earlier bins, patterns are those of earlier rules, which another system need not have.
             notes.append(f"the pattern {pattern} is left out: {error.message}")
             continue
+        if block is None and asked and not discretizer.binnings:
+            raise PatternError(
+                f"the pattern {pattern} matches no place of the graph where its sensors are",
+                hint="thence check shows the classes, relations and kinds that there are",
+            )
         if block is None:
             notes.append(f"the pattern {pattern} has no embedding among the nodes with sensors")
         else:
@@ -143,7 +149,9 @@ def _patterns_of_few(
     rest = set(np.flatnonzero(carriers.mask()).tolist())
     covered: set[int] = set()
     for pattern in chosen:
-        rows = find_embeddings(pattern, carriers.index, allowed=_allowed_nodes(pattern, carriers), limit=_MOST_LOOKED_AT)
+        rows = find_embeddings(
+            pattern, carriers.index, allowed=_allowed_nodes(pattern, carriers), limit=_MOST_LOOKED_AT
+        )
         hosts = {sensor.host for sensor in pattern.sensors}
         at = [place for place, variable in enumerate(pattern.nodes) if variable.name in hosts]
         covered |= set(rows[:, at].ravel().tolist())
