@@ -206,6 +206,7 @@ class WindowsConfig(Section):
         AUTO,
         "How long the last reading lasts: auto for sensors that read when something changes, none, or a time like 2h",
     )
+    keep_unhealthy: bool = setting(False, "Also mine readings of sensors that are dead, stuck, drifting or the like")
 
     def __post_init__(self) -> None:
         if self.derive == ("none",):

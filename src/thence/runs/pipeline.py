@@ -308,6 +308,8 @@ def _run_on(
         parts = (("known", known), ("laws", laws), ("controls", controls))
         counted = {name: len(part) for name, part in parts if part is not None}
         summary = {**run.summary, **counted}
+        if readings.health:
+            summary["health"] = [one.to_dict() for one in readings.health]
         run = replace(run, known=known, system=system, readings=readings)
         run = replace(run, laws=laws, controls=controls, constants=constants, summary=summary)
         if (note := describe_silent(run.findings, system)) is not None:

@@ -211,7 +211,7 @@ class Detector:
         has_graph = system.graph is not None and system.binding is not None
         planned, miner = plan(config, self.miner, {"min_confidence": 0.95, **self.settings}, graph=has_graph)
         planned = with_zone(planned, system)
-        readings = window_readings(system, planned)
+        readings = window_readings(system, planned, clean=True)
         planned = replace(planned, windows=replace(planned.windows, every=window_text(readings)))
         if len(readings) < _LEAST_FRAMES:
             raise InputError(
