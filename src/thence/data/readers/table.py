@@ -101,6 +101,7 @@ class ReadOptions:
     numeric: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
     missing: tuple[str, ...] = MISSING_WORDS
+    codes: bool = True
     name: str | None = None
     on_error: OnError = "raise"
     max_loss: float = MAX_LOSS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thence._base.display.percent import percent
+from thence.language.english import format_state
 from thence.language.patterns import Pattern
 from thence.statements.laws.terms import Combination, Term
 
@@ -23,7 +24,8 @@ def format_statement(law: Law) -> str:
     pattern = Pattern.parse(law.pattern)
     body = law.definition.words(law, pattern, format_sum(law.left, pattern), format_sum(law.right, pattern))
     if law.condition is not None and law.condition.form == "state":
-        body = f"while its {spell(law.condition.name)} is {law.condition.value}, {body}"
+        name, state = law.condition.name, str(law.condition.value)
+        body = f"while {format_state(name, state) or f'its {spell(name)} is {state}'}, {body}"
     return f"{_scope(law, pattern)}: {body}"
 
 
