@@ -137,13 +137,11 @@ def _draw(evidence: Evidence, controls: Sequence[Control]) -> list[tuple[Feature
 
 
 def _threshold(control: Control) -> Band:
-    """The side of the threshold on which the actuator switches."""
+    """The threshold at which the actuator switches, as a line."""
     unit = f" {format_unit(control.unit)}" if control.unit else ""
     value = format_number(control.threshold)
-    if control.direction == "above":
-        text = f"rises above {value}{unit}"
-        return {"side": "if", "low": control.threshold, "high": None, "states": [], "text": text}
-    return {"side": "if", "low": None, "high": control.threshold, "states": [], "text": f"falls below {value}{unit}"}
+    text = f"{'rises' if control.direction == 'above' else 'falls'} {control.direction} {value}{unit}"
+    return {"side": "if", "low": control.threshold, "high": control.threshold, "states": [], "text": text}
 
 
 def _state(control: Control, actuator: FeatureSeries) -> Band:
