@@ -6,8 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thence.language.english import format_clause, format_number, format_sensor, format_unit, names_a_point
+from thence.language.english import (
+    format_clause,
+    format_number,
+    format_sensor,
+    format_state,
+    format_unit,
+    names_a_point,
+)
 from thence.language.items import Feature, Item, Role
+from thence.language.names import name_words
 from thence.statements.controls.switches import OFF
 
 if TYPE_CHECKING:
@@ -25,6 +33,11 @@ _VERBS = {
     "started": "starts",
     "stopped": "stops",
 }
+_NUMBERED = (
+    (frozenset({"pump", "fan", "compressor", "motor", "chiller", "boiler", "run", "running"}), ("stops", "starts")),
+    (frozenset({"light", "lights", "lighting", "lamp", "lamps", "heater", "off"}), ("switches off", "switches on")),
+)
+"""Verbs of states that are written as 0 and 1, by the words of names."""
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _STATUS = frozenset({"", "status", "state", "command", "position", "mode"})
 """Kinds of state sensors that are named by their node alone: "Pump 335 closes"."""
@@ -126,8 +139,16 @@ def _subject(control: Control) -> str:
 def _event(control: Control) -> str:
     if control.numeric:
         return "stops" if control.to_state == OFF else "starts"
-    verb = _VERBS.get(control.to_state.lower())
+    verb = _VERBS.get(control.to_state.lower()) or _numbered_verb(control)
     return verb or f"changes from {control.from_state} to {control.to_state}"
+
+
+def _numbered_verb(control: Control) -> str:
+    """The verb of a switch between 0 and 1, which are off and on where the names say that something runs or lights."""
+    feature = control.actuator_feature
+    words = name_words(f"{feature.place} {feature.label} {feature.subject}")
+    verbs = next((verbs for known, verbs in _NUMBERED if words & known), None)
+    return verbs[control.to_state == "1"] if verbs and {control.from_state, control.to_state} == {"0", "1"} else ""
 
 
 def _reading(feature: Feature) -> str:
@@ -195,7 +216,8 @@ def _premise(item: Item) -> str:
     """Format a second condition: `` while Pump 3 is open``, `` from 22:00 to 06:00``, ``, Monday to Friday``."""
     feature = item.feature
     if feature.role is not Role.TIME:
-        return f" while {feature.place or format_sensor(feature.subject, feature.unit)} is {item.value}"
+        owner = feature.place or format_sensor(feature.subject, feature.unit)
+        return f" while {format_state('status', str(item.value), owner) or f'{owner} is {item.value}'}"
     interval = item.interval or item.negated().interval
     if interval is None:
         return f" while {format_clause(item)}"
