@@ -267,6 +267,7 @@ def _run_on(
             zone = f"rules may name the hour of day, in the time zone {windows.timezone}"
             readings = replace(readings, notes=(*readings.notes, zone))
         config = replace(data.config, windows=replace(windows, every=window_text(readings)))
+        config = _with_counters(config, system)
         data = replace(data, config=config, readings=readings)
     known = None
     given_rules = tuple(dict.fromkeys((*config.known, *(system.ontology.known if system.ontology else ()))))
@@ -317,6 +318,15 @@ def _run_on(
         return replace(run, laws=laws, controls=controls, constants=constants, summary=summary)
 
     return _saved(finish)
+
+
+def _with_counters(config: Config, system: System) -> Config:
+    """The configuration with the counters that were read as rates, so that later files are read alike."""
+    counters = sorted(system.sensors.readings.counters) if len(system.sites) == 1 else []
+    if not counters:
+        return config
+    options = {**config.input.read_sensors, "counters": counters}
+    return replace(config, input=replace(config.input, read_sensors=options))
 
 
 def _interrupted(searched: _Searched, what: str) -> _Searched:
