@@ -29,7 +29,7 @@ def is_record(path: str) -> bool:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words of a page.
+    """Return the number of words of a page; bars of tables and marks of headings count too.
 
     >>> count_words("## Two <!--: csv a.csv; b; c-->words<!--.-->")
     3

@@ -111,7 +111,7 @@ class Detector:
         derive: Further features for the rules, such as ``"hour"`` or ``"lag:1h"``.
         bins: The number of bins for the rules.
         rules: Whether to use mined rules.
-        laws: Whether to use laws; they need a graph.
+        laws: Whether to use laws; without a graph, those that are formulas.
         ranges: Whether to use ranges.
         controls: Whether to use controls: a switch of an actuator that nothing explains is a violation.
         memory: How long a violation counts: after this time it has faded to 37 %.
@@ -211,7 +211,7 @@ class Detector:
         has_graph = system.graph is not None and system.binding is not None
         planned, miner = plan(config, self.miner, {"min_confidence": 0.95, **self.settings}, graph=has_graph)
         planned = with_zone(planned, system)
-        readings = window_readings(system, planned)
+        readings = window_readings(system, planned, clean=True)
         planned = replace(planned, windows=replace(planned.windows, every=window_text(readings)))
         if len(readings) < _LEAST_FRAMES:
             raise InputError(
@@ -237,7 +237,7 @@ class Detector:
         learn, check = take_frames(readings, ~held_out), take_frames(readings, held_out)
         notes: list[str] = []
         laws = LawChecks(Laws(()))
-        if self.laws and system.graph is not None and system.binding is not None:
+        if self.laws:
             known = search_laws(learn, system, progress=tell)
             laws = LawChecks(replace(known, laws=judge.used(known, notes))).judged(check, system, most=_MOST_VIOLATED)
         ranges = RangeChecks(())
