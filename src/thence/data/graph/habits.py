@@ -1,7 +1,7 @@
 """One habit for all models: what models say in different ways is said in one way, before patterns are looked for.
 
-Brick models attach points by ``hasPoint``, ``isPointOf``, ``hasPart`` or a location, store ``feeds`` forwards, backwards
-or both ways, and keep parts of equipment in either direction; Haystack has a reference per relation; ASHRAE 223P puts
+Brick models attach points by ``hasPoint``, ``isPointOf``, ``hasPart`` or a location, store ``feeds`` forwards, back-
+wards or both ways, and keep parts of equipment in either direction; Haystack has a reference per relation; 223P puts
 connection points and ducts between equipment. ``in_one_habit`` folds inverse relations onto one direction, attaches
 every point by one ``hasPoint`` to one holder, and folds connections to ``feeds``. Files are read as they are written
 (``thence.data.loaders``); this is done for mining. Relations that no habit is known of stay as they are.
