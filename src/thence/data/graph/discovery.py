@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from thence.data.graph.matching import GraphIndex, Ints, find_role_members, most_specific_label, with_ancestors
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.point_names import reads_weather
 from thence.data.graph.units import CONTAINS, IS_WITHIN, Units, find_units
 from thence.errors import BindingError, PatternError, nearest
 from thence.language.english import with_article
@@ -116,12 +117,6 @@ def _reached_first(
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _OPPOSITE = {"out": "in", "in": "out", "any": "any"}
-_OUTDOORS = ("outside_air_", "outdoor_", "outside_")
-_OF_AIR = ("temperature", "humidity", "enthalpy", "dewpoint", "pressure")
-_WEATHER = frozenset({
-    "solar_radiance", "solar_irradiance", "solar_radiation", "global_horizontal_irradiance", "irradiance", "wind_speed",
-    "wind_direction", "rain", "rainfall", "precipitation", "weather_air_temperature",
-})  # fmt: skip
 _NEAREST = 3
 """The number of nodes in a discovered role of nearest nodes: one of them may miss a reading or be an odd one."""
 
@@ -501,24 +496,29 @@ def _focus_classes(carriers: Carriers, labels: npt.NDArray[np.object_]) -> list[
     """The classes of focus nodes, each with its nodes.
 
     Classes with the same relations around their nodes, a kind of sensor in common and a common ancestor are treated as
-    that ancestor: junctions, tanks and reservoirs all have a pressure and pipes that start and end there. Without an
-    ontology every class is its own.
+    that ancestor: junctions, tanks and reservoirs all have a pressure and pipes that start and end there. What is
+    linked to each other is not alike: an air handling unit feeds terminal units. Without an ontology every class is
+    its own.
     """
     index = carriers.index
     around: dict[str, set[tuple[str, str]]] = {}
+    linked: set[tuple[str, str]] = set()
     for edge in index.graph.edges.values():
         for label in edge.labels:
             relation = _most_general_relation(label, index.ontology)
             forward, backward = ("any", "any") if index.is_symmetric(label) else ("out", "in")
-            around.setdefault(str(labels[index.number[edge.source]]), set()).add((relation, forward))
-            around.setdefault(str(labels[index.number[edge.target]]), set()).add((relation, backward))
+            ends = str(labels[index.number[edge.source]]), str(labels[index.number[edge.target]])
+            around.setdefault(ends[0], set()).add((relation, forward))
+            around.setdefault(ends[1], set()).add((relation, backward))
+            if forward != "any":
+                linked |= {ends, ends[::-1]}
     carrying = carriers.mask()
     groups: list[list[str]] = []
     for label in sorted(set(map(str, labels[carrying]))):
         kinds = set(carriers.kinds_at(np.flatnonzero(labels == label)))
         for group in groups:
             member = group[0]
-            alike = around.get(member) == around.get(label)
+            alike = around.get(member) == around.get(label) and all((label, one) not in linked for one in group)
             common_kinds = kinds & set(carriers.kinds_at(np.flatnonzero(np.isin(labels, group))))
             if alike and common_kinds and _common_ancestor([*group, label], index.ontology):
                 group.append(label)
@@ -643,7 +643,7 @@ def _find_units(carriers: Carriers, found: _Discoveries) -> None:
 
 def _add_weather(carriers: Carriers, found: _Discoveries) -> None:
     """Add what is read of the weather to the patterns about one place, as roles."""
-    weather = {kind: at for kind, at in carriers.sensors.items() if _is_weather(kind)}
+    weather = {kind: at for kind, at in carriers.sensors.items() if reads_weather(kind)}
     index = carriers.index
     for position, pattern in enumerate(found.patterns if weather else ()):
         if len(pattern.nodes) != 1:
@@ -664,11 +664,6 @@ def _add_weather(carriers: Carriers, found: _Discoveries) -> None:
         made = tuple(role for group in roles.values() for role in group)
         if made:
             found.patterns[position] = replace(pattern, roles=(*pattern.roles, *made))
-
-
-def _is_weather(kind: str) -> bool:
-    """Whether sensors of a kind read the weather, which is the same for everything at a site."""
-    return (kind.startswith(_OUTDOORS) and kind.endswith(_OF_AIR)) or kind in _WEATHER
 
 
 def _roles(
