@@ -91,7 +91,12 @@ def make_building(seed: int, *, days: int = 28, boxes: int = 6) -> Building:
         Point("gas", "Natural_Gas_Flow_Sensor", "Boiler_1", "natural gas flow sensor", GAS, "VolumeFlowRate",
               "natural gas flow"),
     ]  # fmt: skip
-    classes = {"AHU_1": "AHU", "Hot_Water_Loop_1": "Hot_Water_Loop", "Boiler_1": "Boiler", "Weather_1": "Weather_Station"}
+    classes = {
+        "AHU_1": "AHU",
+        "Hot_Water_Loop_1": "Hot_Water_Loop",
+        "Boiler_1": "Boiler",
+        "Weather_1": "Weather_Station",
+    }
     feeds = [("Boiler_1", "Hot_Water_Loop_1"), ("Hot_Water_Loop_1", "AHU_1")]
     total = np.zeros(len(hours))
     for k in range(1, boxes + 1):
@@ -115,7 +120,9 @@ def make_building(seed: int, *, days: int = 28, boxes: int = 6) -> Building:
     points.append(Point("flow", "Supply_Air_Flow_Sensor", "AHU_1", "discharge air flow sensor", FLOW, "VolumeFlowRate",
                         "supply air flow"))  # fmt: skip
     times = tuple(START + timedelta(hours=float(hour)) for hour in hours)
-    return Building(tuple(points), classes, tuple(feeds), times, {name: np.round(one, 2) for name, one in found.items()})
+    return Building(
+        tuple(points), classes, tuple(feeds), times, {name: np.round(one, 2) for name, one in found.items()}
+    )
 
 
 def write_readings(building: Building, folder: Path, column: Callable[[Point], str]) -> Path:

@@ -61,7 +61,9 @@ def main() -> None:
     given = options.parse_args()
     size = {"days": 14, "boxes": 3} if given.quick else {"days": 28, "boxes": 6}
     building = make_building(given.seed, **size)
-    print(f"{'habit':28}{'sensors bound':>15}{'rules':>8}{'laws':>6}{'about places':>14}{'as the first':>14}{'seconds':>9}")
+    print(
+        f"{'habit':28}{'sensors bound':>15}{'rules':>8}{'laws':>6}{'about places':>14}{'as the first':>14}{'seconds':>9}"
+    )
     first: set[str] = set()
     for habit in HABITS:
         run, seconds = mine_one(habit, building)

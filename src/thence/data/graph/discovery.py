@@ -349,7 +349,7 @@ def discover(
         _find_stars(carriers, hops, min_embeddings, found)
     _find_units(carriers, found)
     if stars:
-        _add_weather(carriers, found)
+        _add_weather(carriers, min_embeddings, found)
     if paths:
         _find_paths(carriers, hops, min_embeddings, max_embeddings, found)
     if stars and nearest:
@@ -641,29 +641,39 @@ def _find_units(carriers: Carriers, found: _Discoveries) -> None:
             found.add(Pattern((NodeVariable(name, label),), (), sensors), own[:, None])
 
 
-def _add_weather(carriers: Carriers, found: _Discoveries) -> None:
-    """Add what is read of the weather to the patterns about one place, as roles."""
+def _add_weather(carriers: Carriers, least: int, found: _Discoveries) -> None:
+    """Add what is read of the weather to the patterns about one place, as roles; also to places with nothing else."""
     weather = {kind: at for kind, at in carriers.sensors.items() if reads_weather(kind)}
-    index = carriers.index
-    for position, pattern in enumerate(found.patterns if weather else ()):
-        if len(pattern.nodes) != 1:
-            continue
-        known = {sensor.kind for sensor in pattern.sensors} | {role.kind for role in pattern.roles}
-        focus = np.flatnonzero(index.has_label(pattern.nodes[0].label) & carriers.mask())
-        roles: dict[frozenset[int], list[StarRole]] = {}
-        for kind, at in weather.items():
-            near = find_nearest(index, focus, carriers.mask(kind), count=1)
-            if kind in known or 2 * len(near.origin) <= len(focus):
-                continue
+    if not weather:
+        return
+    known = {pattern.nodes[0].label: at for at, pattern in enumerate(found.patterns) if len(pattern.nodes) == 1}
+    left = _points_of_units(carriers)
+    for label, nodes in _focus_classes(carriers, _specific_labels(carriers.index)):
+        if label in known:
+            pattern = found.patterns[known[label]]
+            roles = _weather_roles(carriers, weather, pattern, nodes)
+            found.patterns[known[label]] = replace(pattern, roles=(*pattern.roles, *roles))
+        elif len(nodes) >= least and not left[nodes].any():
+            name = _variable_name(label, ())
+            pattern = Pattern((NodeVariable(name, label),), (), tuple(_sensor_variables(name, nodes, carriers)))
+            if roles := _weather_roles(carriers, weather, pattern, nodes):
+                found.add(replace(pattern, roles=roles), nodes[:, None])
+
+
+def _weather_roles(
+    carriers: Carriers, weather: Mapping[str, Mapping[int, object]], pattern: Pattern, focus: Ints
+) -> tuple[StarRole, ...]:
+    """What is read of the weather around some places and not at them: the nearest node that reads each kind."""
+    known = {sensor.kind for sensor in pattern.sensors} | {role.kind for role in pattern.roles}
+    names: dict[frozenset[int], str] = {}
+    roles = []
+    for kind, at in weather.items():
+        near = find_nearest(carriers.index, focus, carriers.mask(kind), count=1)
+        if kind not in known and 2 * len(near.origin) > len(focus):
             # Kinds that are measured at the same nodes are of one station; another one needs another name.
-            names = [group[0].name for group in roles.values()]
-            same = roles.setdefault(frozenset(at), [])
-            name = same[0].name if same else "site" if not names else f"site ({kind.replace('_', ' ')})"
-            points = carriers.are_points(kind, at)
-            same.append(StarRole(name, (Step("", "any", ""),), kind, points, nearest=1))
-        made = tuple(role for group in roles.values() for role in group)
-        if made:
-            found.patterns[position] = replace(pattern, roles=(*pattern.roles, *made))
+            name = names.setdefault(frozenset(at), f"site ({kind.replace('_', ' ')})" if names else "site")
+            roles.append(StarRole(name, (Step("", "any", ""),), kind, carriers.are_points(kind, at), nearest=1))
+    return tuple(roles)
 
 
 def _roles(
