@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import comb
 from pathlib import Path
@@ -79,6 +80,7 @@ def _examine_rows(config: Config) -> dict[str, Any]:
 
 def _examine_system(config: Config) -> dict[str, Any]:
     """What is known of readings and the graph around them."""
+    from thence.runs.health import check_system
     from thence.runs.inputs import load_job
     from thence.runs.pipeline import plan_search, prepare_search
     from thence.runs.planning import given_settings, plan
@@ -102,6 +104,7 @@ def _examine_system(config: Config) -> dict[str, Any]:
             "nodes": len(system.binding.nodes),
             "left_out": dict(system.binding.left_out),
         },
+        "health": check_system(system, hold=config.windows.hold).to_dicts(),
         "windows": _windows(readings),
         "table": {**described, "notes": list(dict.fromkeys([*readings.notes, *described["notes"], *search.notes]))},
         "search": _search(search.searched, search.miner),
@@ -179,7 +182,13 @@ def _combinations(sizes: list[int], longest: int) -> int:
 
 
 def _print(found: dict[str, Any]) -> None:
-    lines = [*_sensor_lines(found), *_graph_lines(found), *_window_lines(found), *_table_lines(found)]
+    lines = [
+        *_sensor_lines(found),
+        *_graph_lines(found),
+        *_health_lines(found),
+        *_window_lines(found),
+        *_table_lines(found),
+    ]
     console().print(facts_table([*lines, *number_notes(found["table"]["notes"])]))
     breaches = (found.get("ontology") or {}).get("breaches", ())
     for breach in breaches[:_SHOWN]:
@@ -209,6 +218,18 @@ def _graph_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         left = found["binding"]["left_out"]
         bound = f"{found['binding']['bound']} sensors at {found['binding']['nodes']} nodes"
         yield "binding", bound + (f", {len(left)} left out: {', '.join(list(left)[:_SHOWN])}" if left else "")
+
+
+def _health_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    findings = found.get("health")
+    if findings is None:
+        return
+    counts = Counter(one["what"] for one in findings)
+    yield "health", ", ".join(f"{count:,} {what}" for what, count in counts.items()) or "nothing wrong with the sensors"
+    for one in findings[:_SHOWN]:
+        yield f"  {one['what']}", one["sentence"]
+    if (more := len(findings) - _SHOWN) > 0:
+        yield "  …", f"and {more:,} more; --json lists all"
 
 
 def _window_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -168,18 +168,20 @@ def _checked(system: System, given: InputConfig, *, partial: bool) -> System:
     return replace(system, binding=bound, sensors=with_kinds_of(system.sensors, system.graph, bound, system.ontology))
 
 
-def _ignore_of(options: Mapping[str, Any]) -> list[str]:
-    ignore = options.get("ignore") or ()
-    return [ignore] if isinstance(ignore, str) else list(ignore)
+def _names_in(options: Mapping[str, Any], option: str) -> list[str]:
+    names = options.get(option) or ()
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _without_ignored(system: System, options: Mapping[str, Any]) -> System:
     """A system without the sensors that ``ignore`` names; readers leave out those of files themselves."""
-    ids = system.sensors.ids
-    for pattern in _ignore_of(options):
+    ids, ignore = system.sensors.ids, _names_in(options, "ignore")
+    for pattern in ignore:
         if pattern not in ids and not fnmatch.filter(ids, pattern):
             raise ConfigError(f"ignore names '{pattern}', but no sensor has this name", hint=nearest(pattern, ids))
-    ignored = {s for pattern in _ignore_of(options) for s in ids if s == pattern or fnmatch.fnmatchcase(s, pattern)}
+    ignored = {
+        s for pattern in _names_in(options, "ignore") for s in ids if s == pattern or fnmatch.fnmatchcase(s, pattern)
+    }
     return system.select([sensor for sensor in ids if sensor not in ignored]) if ignored else system
 
 
@@ -235,9 +237,8 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
         return System(readings, ontology=known)
     # References to series with the same id in other files do not count.
     bound = _bound(readings, references_in(network, _file_names(sensors)), binding, given, partial)
-    states = given.read_sensors.get("categorical", ())
-    states = [states] if isinstance(states, str) else states
-    described = with_kinds_of(readings, network, bound, known, states=states, units=units)
+    typed = [name for option in ("categorical", "numeric") for name in _names_in(given.read_sensors, option)]
+    described = with_kinds_of(readings, network, bound, known, given=typed, units=units)
     if notes := describe_binding(bound, network):
         described = described.with_kinds({}, notes=notes)
     require_units(units, [*whole.sensors, *described.sensors])
@@ -278,7 +279,7 @@ def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: Inpu
     own = options.pop("table", None)
     if binding is not None:
         table = binding if isinstance(binding, Mapping) else read_binding(_listed(binding), **given.read_binding)
-        if given.select or _ignore_of(given.read_sensors):
+        if given.select or _names_in(given.read_sensors, "ignore"):
             table = {sensor: node for sensor, node in table.items() if sensor in sensors.ids}
         options["table"] = {**table, **(own or {})}
     elif own is not None:

@@ -50,6 +50,7 @@ from thence.search.base import BaseMiner, Miner, settings_of
 from thence.search.joint import join_consequents, with_joint
 from thence.search.refine import Null, add_exceptions, refine, sharpen_ranges
 from thence.search.refine.confirmation import Evidence, describe_unconfirmed, gather_evidence, recounted
+from thence.statements.constants import find_constants
 from thence.statements.counting.by_place import with_site_columns
 from thence.statements.counting.occasions import FEWEST_OCCASIONS
 from thence.statements.counting.recount import counted_on
@@ -301,13 +302,16 @@ def _run_on(
         kept = best
         if laws and best.config.refine.most:
             kept = best._replace(rules=drop_implied(best.rules, laws))
-        logic = [note for part in (known, laws, controls) if part is not None for note in part.notes]
+        constants = find_constants(readings, data.node_of)
+        logic = [note for part in (constants, known, laws, controls) if part is not None for note in part.notes]
         run = _finish(kept, miner, [*readings.report.remarks(), *readings.notes], inputs, seconds, logic)
         parts = (("known", known), ("laws", laws), ("controls", controls))
         counted = {name: len(part) for name, part in parts if part is not None}
         summary = {**run.summary, **counted}
+        if readings.health:
+            summary["health"] = [one.to_dict() for one in readings.health]
         run = replace(run, known=known, system=system, readings=readings)
-        run = replace(run, laws=laws, controls=controls, summary=summary)
+        run = replace(run, laws=laws, controls=controls, constants=constants, summary=summary)
         if (note := describe_silent(run.findings, system)) is not None:
             run = replace(run, summary={**run.summary, "notes": [*run.summary["notes"], note]})
         return run

@@ -69,7 +69,7 @@ def plan(
     wanted = free and config.refine.steps is not None and config.refine.most > 0
     resolved = replace(
         config,
-        logic=config.logic.resolved(graph=graph, several=bool(config.system), wanted=wanted),
+        logic=config.logic.resolved(several=bool(config.system), wanted=wanted),
         enrich=config.enrich.resolved(),
         discretize=replace(config.discretize, scope=scope_of(config), bins=_planned_bins(config)),
         refine=resolved_refinement(config.refine, made),
