@@ -1,8 +1,8 @@
 """One building with the same readings, written in twelve habits of models: what ``habits.py`` compares.
 
-An air handling unit with a fan and a heating coil feeds VAV boxes, each of which feeds a room; a boiler feeds a hot water
-loop, which feeds the air handling unit; a weather station reads the outdoor temperature. All is made up. A writer gets
-the building and a folder, and writes the readings and the model as files.
+An air handling unit with a fan and a heating coil feeds VAV boxes, each of which feeds a room; a boiler feeds a hot
+water loop, which feeds the air handling unit; a weather station reads the outdoor temperature. All is made up. A writer
+gets the building and a folder, and writes the readings and the model as files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PREFIXES = """@prefix brick: <https://brickschema.org/schema/Brick#> .
 
 @dataclass(frozen=True)
 class Point:
-    """A point: its name, class of Brick, holder, part of the holder, markers of Haystack, units and quantity of QUDT."""
+    """A point: its name, class of Brick, holder, markers of Haystack, units and quantity of QUDT, words and part."""
 
     name: str
     label: str
