@@ -59,7 +59,11 @@ PAGES = (
     DOCS / "records" / "deviations.md",
     DOCS / "records" / "about.md",
 )
-QUOTING = (ROOT / "README.md", DOCS / "evidence.md", *(DOCS / "guide" / f"{name}.md" for name in ("laws", "which-enrichment")))
+QUOTING = (
+    ROOT / "README.md",
+    DOCS / "evidence.md",
+    *(DOCS / "guide" / f"{name}.md" for name in ("laws", "which-enrichment")),
+)
 MARK = re.compile(r"<!--: (?P<source>[^>]*?)-->(?P<text>.*?)<!--\.-->", re.S)
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
 LINK = re.compile(r"\]\([^)]*\)")

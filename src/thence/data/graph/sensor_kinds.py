@@ -39,9 +39,11 @@ _UNITS = {
     "PA": "Pa", "KiloPA": "kPa", "BAR": "bar", "IN_H2O": "inH2O", "W": "W", "KiloW": "kW", "KiloW-HR": "kWh",
     "V": "V", "A": "A", "HZ": "Hz", "M": "m", "M2": "m2", "M3": "m3", "M3-PER-HR": "m3/h", "M3-PER-SEC": "m3/s",
     "L-PER-SEC": "L/s", "L-PER-MIN": "L/min", "FT3-PER-MIN": "ft3/min", "CFM": "ft3/min", "GAL_US-PER-MIN": "gal/min",
+    "°C": "degC", "°F": "degF", "℃": "degC", "m³/h": "m3/h", "m³/s": "m3/s", "m³": "m3", "m²": "m2", "l/s": "L/s",
+    "cfm": "ft3/min", "gpm": "gal/min", "kilowatt": "kW", "%RH": "%",
     "M-PER-SEC": "m/s", "SEC": "s", "MIN": "min", "HR": "h", "UNITLESS": "",
 }  # fmt: skip
-"""Units of QUDT that have a short sign."""
+"""Units of QUDT that have a short sign, and other signs of them."""
 
 
 @dataclass(frozen=True)
