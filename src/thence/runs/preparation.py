@@ -24,7 +24,7 @@ from thence.data.readings.pooling import cut_sites, pool_readings
 from thence.data.readings.sensors import as_utc
 from thence.data.readings.windows import WindowedReadings, window
 from thence.errors import ConfigError, InputError, nearest
-from thence.language.items import Role
+from thence.language.items import Aspect, Role
 from thence.runs.configuration import AUTO, Config, InputConfig
 from thence.runs.inputs import gather_system
 from thence.runs.options import OTHER_DEFAULTS, FeatureOptions, TableOptions, with_keywords, with_options
@@ -358,7 +358,7 @@ def prepare(
 def _units_of(run: Run) -> dict[str, str]:
     """The unit of each kind in the rules of a run."""
     features = [item.feature for item in run.rules.items]
-    return {one.label: one.unit for one in features if one.label and one.unit and one.role is Role.SENSOR}
+    return {one.label: one.unit for one in features if one.label and one.unit and one.aspect is Aspect.MEASUREMENT}
 
 
 def _is_same_system(rules: RuleSet, earlier: Discretizer | None, here: System, sensors: Sequence[str]) -> bool:

@@ -107,9 +107,8 @@ def _describe(changed: Sequence[tuple[Sensor, str]]) -> list[str]:
     for (before, after), sensors in groups.items():
         kinds = list(dict.fromkeys(sensor.kind for sensor in sensors))
         named = ", ".join(kinds[:_MOST_NAMED]) + (f" and {len(kinds) - _MOST_NAMED} more" * (len(kinds) > _MOST_NAMED))
-        texts.append(
-            f"{format_unit(before)} → {format_unit(after)} in {len(sensors)} sensor{'s' * (len(sensors) > 1)} ({named})"
-        )
+        count = f"{len(sensors)} sensor{'s' * (len(sensors) > 1)}"
+        texts.append(f"{format_unit(before)} → {format_unit(after)} in {count} ({named})")
     return [f"readings converted to one unit for each kind: {', '.join(texts)}"] if texts else []
 
 
