@@ -82,14 +82,16 @@ def _examine_system(config: Config) -> dict[str, Any]:
     """What is known of readings and the graph around them."""
     from thence.runs.health import check_system
     from thence.runs.inputs import load_job
-    from thence.runs.planning import plan
-    from thence.runs.preparation import prepare, table_for
+    from thence.runs.pipeline import plan_search, prepare_search
+    from thence.runs.planning import given_settings, plan
 
+    asked = config
     config, miner = plan(config)
     system = load_job(config)
     checked = {part.name: part.sensors.check().describe() for part in system.sites}
-    data = prepare(system, config)
-    readings, table = data.readings, table_for(miner, data)
+    data, table = prepare_search(system, config, miner)
+    readings = data.readings
+    search = plan_search(data.config, miner, table, system, given_settings(asked, None, {}))
     described = _describe(table)
     return {
         **({"systems": checked} if len(system.sites) > 1 else {"sensors": checked[system.name]}),
@@ -104,8 +106,8 @@ def _examine_system(config: Config) -> dict[str, Any]:
         },
         "health": check_system(system, hold=config.windows.hold).to_dicts(),
         "windows": _windows(readings),
-        "table": {**described, "notes": list(dict.fromkeys([*readings.notes, *described["notes"]]))},
-        "search": _search(table, miner),
+        "table": {**described, "notes": list(dict.fromkeys([*readings.notes, *described["notes"], *search.notes]))},
+        "search": _search(search.searched, search.miner),
     }
 
 

@@ -25,7 +25,7 @@ from thence.data.readings.sensors import as_utc
 from thence.data.readings.windows import WindowedReadings, window
 from thence.errors import ConfigError, InputError, nearest
 from thence.language.items import Aspect, Role
-from thence.runs.configuration import AUTO, Config, InputConfig
+from thence.runs.configuration import AUTO, Config, InputConfig, WindowsConfig
 from thence.runs.inputs import gather_system
 from thence.runs.options import OTHER_DEFAULTS, FeatureOptions, TableOptions, with_keywords, with_options
 from thence.runs.planning import bins_of, has_graph, scope_of
@@ -342,7 +342,7 @@ def prepare(
         True
     """
     if isinstance(like, Config):
-        config = with_clock(like, system)
+        config = with_clock(with_zone(like, system), system)
         return Prepared(system, config, window_readings(system, config, clean=True))
     bins, chosen = like.discretizer, like.rules if rules is None else rules
     system = with_common_units(system, wanted=_units_of(like))
@@ -433,6 +433,19 @@ def _window_site(system: System, config: Config, workspace: Workspace, clean: bo
         period = period or (f"from {given.start} on" if given.start else f"before {given.end}")
         raise InputError(f"there are no readings {period}", where="[input]", hint="change 'start' or 'end'")
     return readings
+
+
+def with_zone(config: Config, system: System) -> Config:
+    """Return the configuration with the time zone of the readings, if all of them have one and no other is given.
+
+    Args:
+        config: The configuration.
+        system: The system, or several.
+    """
+    zones = {site.sensors.timezone for site in system.sites}
+    if config.windows.timezone != WindowsConfig.timezone or len(zones) != 1 or zones == {""}:
+        return config
+    return replace(config, windows=replace(config.windows, timezone=zones.pop()))
 
 
 def with_clock(config: Config, system: System) -> Config:
