@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -24,6 +25,7 @@ from thence.data.readings.durations import MICROSECOND, format_duration, parse_d
 from thence.data.readings.findings import ReadReport
 from thence.data.readings.health.findings import HealthFinding, Series
 from thence.data.readings.holding import HELD, Hold, choose_hold, describe_hold, habit, hold_numbers, hold_states
+from thence.data.readings.resolution import Resolution, learn_resolution
 from thence.data.readings.scanning import (
     Readings,
     ScanCounts,
@@ -127,6 +129,11 @@ class WindowedReadings:
     def categorical(self) -> tuple[Sensor, ...]:
         """The categorical sensors, in order."""
         return tuple(sensor for sensor in self.sensors if sensor.categorical)
+
+    @cached_property
+    def resolutions(self) -> Mapping[str, Resolution]:
+        """The resolution of each numeric sensor; means of several readings have none."""
+        return {sensor.id: learn_resolution(self.values[:, at]) for at, sensor in enumerate(self.numeric)}
 
     def __len__(self) -> int:
         return len(self.times)
