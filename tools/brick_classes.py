@@ -23,7 +23,7 @@ def main(source: Path) -> None:
     kept = {name for name in ontology.classes if name in own and ROOTS & ontology.ancestors(name) | {name} & ROOTS}
     lines = ["\t".join((name, *sorted(ontology.classes[name] & kept))) for name in sorted(kept)]
     TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(lines)} classes: {TARGET}")
+    sys.stdout.write(f"{len(lines)} classes: {TARGET}\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // Made by frontend/make_types.py from the schemas of the report and the explorer; do not edit.
 
 export interface IndexedTexts {
-  kind: "rule" | "law" | "control" | "range";
+  kind: "rule" | "law" | "control" | "range" | "place" | "sensor";
   id: number;
   left: number[];
   right: number[];
@@ -70,9 +70,17 @@ export interface Card {
 }
 
 export interface ControlRow {
+  kind: "control";
   id: number;
+  members: number[];
   key: string;
+  keys: string[];
   sentence: string;
+  name: string;
+  events: string[];
+  where: string;
+  switches: number;
+  explained: number;
   actuator: string;
   sensor: string;
   review: Review | null;
@@ -181,10 +189,12 @@ export interface KnownRow {
 }
 
 export interface LawRow {
+  kind: "law";
   id: number;
+  members: number[];
   key: string;
   sentence: string;
-  statement: string;
+  in_full: string;
   rows: number;
   held: number;
   share: number | null;
@@ -279,7 +289,9 @@ export interface Review {
 }
 
 export interface RuleRow {
+  kind: "rule";
   id: number;
+  members: number[];
   key: string;
   sentence: string;
   formal: string;
@@ -395,6 +407,24 @@ export interface Facet {
   more: number;
 }
 
+export interface FindingsPage {
+  counts: Record<string, number>;
+  variants: number;
+  total: number;
+  offset: number;
+  findings: (RuleRow | LawRow | ControlRow)[];
+  named: Hit[];
+  facets: Facet[];
+  milliseconds: number;
+}
+
+export interface Hit {
+  kind: "place" | "sensor";
+  id: string;
+  what: string;
+  node: string;
+}
+
 export interface Monitor {
   id: number;
   name: string;
@@ -405,20 +435,15 @@ export interface Monitor {
 
 export interface NodeDetail {
   id: string;
-  name: string;
   classes: string[];
   properties: string[][];
   sensors: string[];
   neighbours: string[];
-  laws: LawRow[];
-  controls: ControlRow[];
-  rules: number;
+  findings: number;
 }
 
 export interface Outline {
   facts: Fact[];
-  laws: LawRow[];
-  controls: ControlRow[];
   mining: Mining;
   notes: string[];
 }
@@ -444,16 +469,6 @@ export interface ReviewRequest {
 export interface Reviewed {
   key: string;
   review: Review | null;
-}
-
-export interface RulePage {
-  total: number;
-  offset: number;
-  controls: ControlRow[];
-  laws: LawRow[];
-  rules: RuleRow[];
-  facets: Facet[];
-  milliseconds: number;
 }
 
 export interface RunEntry {

@@ -231,8 +231,8 @@ export function GraphView({ drawing, lit, about, node, theme, onNode, children }
             Fit
           </button>
           {litNodes.size > 0 && (
-            <button type="button" class="button" title="Show the part that is lit" onClick={approach}>
-              Zoom to lit
+            <button type="button" class="button" title="Show the part that is highlighted" onClick={approach}>
+              Zoom to highlighted
             </button>
           )}
         </div>

@@ -42,6 +42,8 @@ _POINTS = frozenset({"sensor", "command", "setpoint", "status", "alarm", "meter"
 """Words in the names of nodes that are measuring points."""
 _STATUS = frozenset({"status", "state", "command", "cmd", "enable", "enabled", "run", "running", "on", "off"})
 """Words of kinds that say no more than that the rest of the kind has states."""
+_WHOLE = frozenset({"status", "state"})
+"""Kinds of which the states are those of the node itself."""
 _UNCLEAR = frozenset({"valve", "damper", "door", "window", "contact", "alarm", "fault", "mode", "flag", "signal"})
 """Words of kinds of which 0 and 1 may be anything."""
 _SWITCHED = {"0": "off", "1": "on"}
@@ -425,6 +427,8 @@ def format_state(kind: str, state: str, owner: str = "", denied: bool = False) -
     if not said:
         return ""
     thing = " ".join(word if word.isupper() else word.lower() for word in rest)
+    if not thing and kind.lower() not in _WHOLE:
+        return ""
     subject = (f"the {thing} of {owner}" if owner else f"its {thing}") if thing else owner or "it"
     return f"{subject} is {'not ' if denied else ''}{said.lower() if said.isupper() else said}"
 

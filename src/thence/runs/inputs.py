@@ -246,7 +246,7 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
 
 
 def _known_ontology(ontology: Any, graph: KnowledgeGraph | None) -> Ontology | None:
-    """The ontology that is given; without one, a graph has the classes of the package: of water elements, or of Brick."""
+    """The ontology that is given; without one, a graph has those of the package, for water elements or of Brick."""
     if isinstance(ontology, Ontology):
         return ontology
     if ontology is not None:

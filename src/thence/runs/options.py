@@ -182,6 +182,7 @@ class FeatureOptions(TypedDict, total=False):
     origin: str | None
     empty: Literal["drop", "keep"] | None
     hold: str | None
+    keep_unhealthy: bool | None
     timezone: str | None
     enrich: str | None
     hops: int | None

@@ -125,6 +125,5 @@ def test_no_law() -> None:
 
 def test_an_unknown_form_is_refused_with_the_known_ones() -> None:
     """It was worded as "is never above"."""
-    known = "at_least, at_most, equal, proportional, sign"
-    with pytest.raises(ConfigError, match=rf"unknown form of law 'roughly' \(known: {known}\)"):
+    with pytest.raises(ConfigError, match=r"unknown form of law 'roughly' \(known: above, at_least, at_most, .*sign\)"):
         Law("roughly", "(a:Pipe)", ((1, Term("reading", "flow")),))

@@ -196,7 +196,7 @@ def _with_attached_points(graph: KnowledgeGraph) -> KnowledgeGraph:
         chosen = _one_holder(graph, holders or parts or places, wholes)
         if chosen is None:
             continue
-        old = [edge for edge in graph.in_edges(node.id, ("hasPoint", "hasPart"))]
+        old = list(graph.in_edges(node.id, ("hasPoint", "hasPart")))
         old += [edge for edge in graph.out_edges(node.id, "hasLocation") if edge.target == chosen]
         # An edge that also has another label says more than where the point is.
         gone |= {edge.id for edge in old if len(edge.labels) == 1}

@@ -163,7 +163,9 @@ class NodeDirectory:
             found = {node for run in runs if (key := plain_spelling(run)) for node in self._spellings.get(key, ())}
             if found:
                 only = self._only_points(tuple(sorted(found)))
-                return NodeMatch(only[0], way="part of their names") if len(only) == 1 else NodeMatch(None, (name,), only)
+                return (
+                    NodeMatch(only[0], way="part of their names") if len(only) == 1 else NodeMatch(None, (name,), only)
+                )
         return NodeMatch(None, (name,))
 
     def _only_points(self, nodes: tuple[str, ...]) -> tuple[str, ...]:
@@ -186,7 +188,9 @@ class NodeDirectory:
         """
         if label is not None and label.lower() not in ("node", "link") and label.lower() not in self._labels:
             return NodeMatch()
-        way, candidates = next(((way, found) for way, names in self._ways.items() if (found := names.get(name))), ("", ()))
+        way, candidates = next(
+            ((way, found) for way, names in self._ways.items() if (found := names.get(name))), ("", ())
+        )
         if label is not None:
             candidates = tuple(c for c in candidates if self._has_label(c, label))
         if len(candidates) > 1 and kind is not None:

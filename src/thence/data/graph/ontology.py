@@ -175,7 +175,7 @@ class Ontology:
             return None
         wanted = {name for label in graph.labels for name in (label, *known.get(label, ()))}
         parents = _brick_parents()
-        records = [*graph.nodes.values(), *graph.edges.values()]
+        records: list[Node | Edge] = [*graph.nodes.values(), *graph.edges.values()]
         properties = {name for record in records for name in record.properties} | {one.property for one in graph.dated}
         return cls(
             {name: parents.get(name, ()) for name in sorted(wanted)},

@@ -29,7 +29,9 @@ _WATERS = ("hot", "chilled", "condenser")
 _QUANTITIES = ("temperature", "humidity", "co2", "pressure", "flow", "power", "energy", "speed", "position", "level")
 _AIR = frozenset({"temperature", "humidity", "flow", "co2", "pressure"})
 _MACHINES = ("fan", "pump", "boiler", "chiller", "compressor")
-_NOISE = frozenset({"point", "his", "cur", "writable", "of", "the", "in", "at", "value", "a", "and", "on", "off", "for"})
+_NOISE = frozenset(
+    {"point", "his", "cur", "writable", "of", "the", "in", "at", "value", "a", "and", "on", "off", "for"}
+)
 
 
 def words_of(text: str) -> list[str]:
@@ -136,7 +138,9 @@ def is_point(labels: Iterable[str]) -> bool:
     >>> is_point({"Zone_Air_Temperature_Sensor"}), is_point({"IAQ_Sensor_Equipment"}), is_point({"CoolingCommand"})
     (True, False, True)
     """
-    return any(label == "Point" or "Point" in brick_classes().get(label, ()) or _ends_as_point(label) for label in labels)
+    return any(
+        label == "Point" or "Point" in brick_classes().get(label, ()) or _ends_as_point(label) for label in labels
+    )
 
 
 _POINT_WORDS = frozenset({"point", "sensor", "actuator", "setpoint", "command", "status", "alarm", "parameter"})

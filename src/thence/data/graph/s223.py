@@ -30,10 +30,11 @@ _CLASSES = {
 }  # fmt: skip
 _QUANTITIES = {
     "Temperature": "temperature", "VolumeFlowRate": "flow", "MassFlowRate": "flow", "Pressure": "pressure",
-    "StaticPressure": "static pressure", "RelativeHumidity": "humidity", "Power": "power", "ElectricPower": "electric power",
-    "ActivePower": "electric power", "ThermalPower": "thermal power", "HeatFlowRate": "thermal power",
+    "StaticPressure": "static pressure", "RelativeHumidity": "humidity", "Power": "power",
+    "ElectricPower": "electric power", "ActivePower": "electric power", "ThermalPower": "thermal power", "HeatFlowRate": "thermal power",
     "Energy": "energy", "Illuminance": "illuminance", "MoleFraction": "co2", "AmountOfSubstanceFraction": "co2",
-    "Concentration": "co2", "Speed": "speed", "AngularVelocity": "speed", "Frequency": "speed", "Occupancy": "occupancy",
+    "Concentration": "co2", "Speed": "speed", "AngularVelocity": "speed", "Frequency": "speed",
+    "Occupancy": "occupancy",
 }  # fmt: skip
 _MEDIA = {"Air": "air", "HotWater": "hot water", "ChilledWater": "chilled water", "Water": "water", "NaturalGas": "gas"}
 _JOINS = ("cnx", "hasConnectionPoint", "isConnectionPointOf", "connectsAt", "connectsThrough", "connectsTo",
@@ -49,8 +50,7 @@ _OWN_RELATIONS = frozenset({"cnx", "hasProperty", "hasConnectionPoint", "enclose
 def is_s223(graph: KnowledgeGraph) -> bool:
     """Return whether a graph is a model of 223P: it has properties of things, and connection points or equipment."""
     return not _OWN_RELATIONS.isdisjoint(graph.edge_labels) and any(
-        label.endswith(_CONNECTION_POINT) or label.endswith(("ObservableProperty", "ActuatableProperty"))
-        for label in graph.labels
+        label.endswith((_CONNECTION_POINT, "ObservableProperty", "ActuatableProperty")) for label in graph.labels
     )
 
 
@@ -91,7 +91,7 @@ class _Model:
                 properties[node.id] = holder
                 self._add(self._owner(holder) or holder, "hasPoint", node.id)
         for edge in self.graph.edges.values():
-            for label in edge.labels & {"contains"}:
+            if "contains" in edge.labels:
                 self._add(edge.source, "hasPart", edge.target)
             for label in edge.labels & _FED.keys():
                 ends = (edge.target, edge.source) if _FED[label] else (edge.source, edge.target)
@@ -198,7 +198,9 @@ class _Model:
     def _property_class(self, node: Node, holder: str) -> str:
         """The class of a property: what is measured of which medium, where, and whether it is read or set."""
         told = [word for value in list_values(node.properties.get("label")) for word in words_of(str(value))]
-        stated = [word for text in self._terms(node.id, "hasQuantityKind") for word in _QUANTITIES.get(text, "").split()]
+        stated = [
+            word for text in self._terms(node.id, "hasQuantityKind") for word in _QUANTITIES.get(text, "").split()
+        ]
         if any("Command" in label for label in node.labels) or "ActuatableProperty" in "".join(sorted(node.labels)):
             role = "Command"
         else:
@@ -212,7 +214,11 @@ class _Model:
             # A ratio may be the position of anything: of what, its holder and its label say.
             machine = [word for label in self.graph.node(holder).labels for word in words_of(label)]
             return class_of_point([*stated, *(told or [*machine, "position"])], role=role)
-        media = [*self._terms(node.id, "ofMedium"), *self._terms(node.id, "hasMedium"), *self._terms(holder, "hasMedium")]
+        media = [
+            *self._terms(node.id, "ofMedium"),
+            *self._terms(node.id, "hasMedium"),
+            *self._terms(holder, "hasMedium"),
+        ]
         medium = [word for text in media[:1] for word in _MEDIA.get(text, "").split()]
         return class_of_point([*stated, *medium, *self._where(holder, told)], role=role)
 

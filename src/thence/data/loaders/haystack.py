@@ -1,8 +1,8 @@
 """Graphs from Project Haystack: JSON of versions 3 and 4, Zinc and Trio.
 
 A record is a node: its id without ``@``, its class from its markers, its other tags as properties. The class of a point
-is put together from its markers (``discharge air temp sensor`` is a ``Supply_Air_Temperature_Sensor``), that of equipment,
-spaces and sites has the name of Brick; the markers themselves are the property ``markers``. A reference is an edge with
+is put together from its markers (``discharge air temp sensor`` is a ``Supply_Air_Temperature_Sensor``), that of
+equipment, spaces and sites has the name of Brick; the markers themselves are the property ``markers``. A reference is an edge with
 the name of its tag (``equipRef``), if its target is a record; otherwise it is a property. Records with the same id, in
 one file or several, are one node. This module reads models; histories are readings.
 """
@@ -31,9 +31,17 @@ _EQUIPMENT = {
     "radiator": "Radiator", "chilledBeam": "Chilled_Beam", "thermostat": "Thermostat", "tank": "Storage_Tank",
     "weatherStation": "Weather_Station", "luminaire": "Luminaire", "ups": "UPS", "coil": "Coil",
 }  # fmt: skip
-_SPACES = {"room": "Room", "floor": "Floor", "hvacZone": "HVAC_Zone", "zone": "HVAC_Zone", "lightingZone": "Lighting_Zone"}
+_SPACES = {
+    "room": "Room",
+    "floor": "Floor",
+    "hvacZone": "HVAC_Zone",
+    "zone": "HVAC_Zone",
+    "lightingZone": "Lighting_Zone",
+}
 _METERS = {"elec": "Electrical_Meter", "gas": "Gas_Meter", "water": "Water_Meter", "naturalGas": "Gas_Meter"}
-_GENERIC = frozenset({"point", "his", "cur", "writable", "equip", "space", "site", "device", "hisCollect", "curTracksWrite"})
+_GENERIC = frozenset(
+    {"point", "his", "cur", "writable", "equip", "space", "site", "device", "hisCollect", "curTracksWrite"}
+)
 _CODES = {"m": "marker", "r": "ref", "n": "number", "s": "str", "u": "uri", "t": "dateTime", "d": "date", "h": "time",
           "c": "coord", "x": "xstr", "b": "bin", "-": "remove", "z": "na"}  # fmt: skip
 
@@ -214,7 +222,9 @@ def _zinc_records(text: str, where: str) -> Iterator[tuple[int, Record]]:
             begun, heads = True, None
         elif not begun:
             raise GraphError(
-                "not valid Zinc: a grid begins with its version", where=f"{where}, line {number}", hint='write ver:"3.0"'
+                "not valid Zinc: a grid begins with its version",
+                where=f"{where}, line {number}",
+                hint='write ver:"3.0"',
             )
         elif heads is None:
             heads = _zinc_heads(line)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.name_rules import plain_spelling
@@ -76,7 +75,9 @@ def _recognised(table: CsvTable) -> dict[str, int]:
     names = [" ".join(words_of(parse_head(column)[0])) for column in table.columns]
     found: dict[str, int] = {}
     for sort, heads in _HEADS.items():
-        at = next((names.index(head) for head in heads if head in names and names.index(head) not in found.values()), None)
+        at = next(
+            (names.index(head) for head in heads if head in names and names.index(head) not in found.values()), None
+        )
         if at is not None:
             found[sort] = at
     return found

@@ -203,8 +203,8 @@ def _read(
     parts = _type_tables(filled, options)
     notes += _group_notes(parts)
     findings = [finding for part in parts for finding in part.findings] + empty
-    if any(part.naive for part in parts):
-        notes.append(f"times without a time zone read as {options.zone}")
+    for zone in dict.fromkeys(part.zone or options.zone for part in parts if part.naive):
+        notes.append(f"times without a time zone read as {zone}")
     _require_same_zones(parts, options)
     found = _find_sensors(parts) | _find_empty_sensors(tables, filled)
     described, more = resolve_kinds(
@@ -244,6 +244,9 @@ def _read(
     data = _combine(parts, sensors, report, options, named, long=any(r.layout != "wide" for _, r in filled))
     if breaks := _find_breaks(parts):
         data = replace(data, readings=replace(data.readings, breaks=breaks))
+    zones = {part.zone for part in parts if part.zone}
+    if len(zones) == 1:
+        data = replace(data, readings=replace(data.readings, timezone=zones.pop()))
     if lasting := frozenset(id for part in parts if part.table.lasting for id in part.categorical):
         data = replace(data, readings=replace(data.readings, lasting=lasting))
     return data if len(kept) == len(found) else data.select(kept)
@@ -414,7 +417,7 @@ def _has_times(part: TypedTable) -> bool:
 
 def _require_same_zones(parts: Sequence[TypedTable], options: ReadOptions) -> None:
     """Raise if some files have a time zone, others have not, and none is given."""
-    naive = [part for part in parts if part.naive]
+    naive = [part for part in parts if part.naive and not part.zone]
     if options.timezone is None and options.on_error == "raise" and 0 < len(naive) < len(parts):
         zoned = next(part for part in parts if not part.naive)
         raise naive[0].table.failure(
@@ -528,6 +531,7 @@ def _combine(
             frames = [frame.with_columns(pl.col("sensor").cast(pl.String)) for frame in frames]
         frames = [pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]]
     ready = [frame.collect() for frame in frames] if in_memory else frames
+    hint = KEEP_LAST_OR_RENAME if len(parts) > 1 else KEEP_LAST
     common: Any = {
         "sensors": sensors,
         "report": report,
@@ -535,7 +539,7 @@ def _combine(
         "max_loss": options.max_loss,
         "source": where,
         "place": lambda source, row: parts[source].table.at(row),
-        "hint": KEEP_LAST_OR_RENAME if len(parts) > 1 else KEEP_LAST,
+        "hint": next((f"{part.hint}; {hint}" for part in parts if part.hint), hint),
     }
     return SensorData.from_long(ready[0], **common) if long else SensorData.from_wide(ready, **common)
 

@@ -184,6 +184,7 @@ class SourceTable:
         units: Unit by column, if the source says so.
         measured: Ids of sensors that are known to read numbers, not states.
         record: What was read from a store, for provenance.
+        zone: Time zone of times without one, if the source says so.
         lasting: Whether a reading holds until the next one of its sensor, however long that takes.
     """
 
@@ -206,6 +207,7 @@ class SourceTable:
     measured: frozenset[str] = frozenset()
     record: Mapping[str, Any] | None = None
     lasting: bool = False
+    zone: str = ""
 
     @cached_property
     def schema(self) -> Mapping[str, pl.DataType]:

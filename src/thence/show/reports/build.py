@@ -127,7 +127,7 @@ def _name(run: Run) -> str:
 def _make_cards(material: Material, report: Report, most: int) -> list[Card]:
     """The cards of the sentences worth knowing, then of the first laws, controls and rules in turn."""
     rules = [entry[0] for entry in shown_together(material.run.rules, most=most) if entry[0] < len(report["rules"])]
-    further = {"rule": rules, "law": range(len(report["laws"])), "control": range(len(report["controls"]))}
+    further = {"rule": rules, **{kind: [row["id"] for row in report[f"{kind}s"]] for kind in ("law", "control")}}  # type: ignore[literal-required]
     wanted = [(str(fact["kind"]), fact["id"]) for fact in report["facts"]]
     wanted += [(kind, number) for kind, numbers in further.items() for number in numbers]
     cards = Cards(material)

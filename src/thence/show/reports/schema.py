@@ -159,8 +159,11 @@ class MeasureColumn(TypedDict):
 class RuleRow(TypedDict):
     """A rule: its sentence, its measures, its exact counts."""
 
+    kind: Literal["rule"]
     id: int
     """Its position in the rules of the run."""
+    members: list[int]
+    """The rules of this finding: itself and its variants."""
     key: str
     """What identifies the rule in every run."""
     sentence: str
@@ -205,11 +208,15 @@ class KnownRow(TypedDict):
 class LawRow(TypedDict):
     """A law of the plant."""
 
+    kind: Literal["law"]
     id: int
+    members: list[int]
+    """The law itself."""
     key: str
     """What identifies the law in every run."""
     sentence: str
-    statement: str
+    in_full: str
+    """The sentence with its figures."""
     rows: int
     held: int
     share: float | None
@@ -222,12 +229,25 @@ class LawRow(TypedDict):
 
 
 class ControlRow(TypedDict):
-    """What makes an actuator switch."""
+    """What makes an actuator switch by one reading or by the time of day: one control, or one for each state."""
 
+    kind: Literal["control"]
     id: int
+    """The position of the first one in the controls of the run."""
+    members: list[int]
+    """The controls of this finding."""
     key: str
-    """What identifies the control in every run."""
+    """What identifies the first one in every run."""
+    keys: list[str]
     sentence: str
+    name: str
+    """What switches: "Pump 335"."""
+    events: list[str]
+    """What it does when: "starts below 5.21 m", one for each control."""
+    where: str
+    """Where it is measured: "in Tank 1"; empty for times of day."""
+    switches: int
+    explained: int
     actuator: str
     sensor: str
     review: Review | None

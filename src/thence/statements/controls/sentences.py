@@ -182,11 +182,30 @@ def _counts(control: Control) -> str:
         if control.high > control.low:
             days = f"between {format_time(control.low)} and {format_time(control.high)}; {days}"
         return days if counts.explained == counts.switches else f"{days}; {times}"
-    if counts.near:
-        times += f", {f'{counts.near:,}' if counts.near < counts.explained else 'all'} of them within one step of it"
-    without = counts.crossings - counts.followed
-    crossings = f"{counts.followed:,} of {counts.crossings:,} crossings" if without else "every crossing"
-    return f"{_interval_text(control, _unit(control.sensor_feature))}{times}, and at {crossings}"
+    return f"{_interval_text(control, _unit(control.sensor_feature))}{times}"
+
+
+def format_details(controls: Sequence[Control]) -> str:
+    """Format what the sentence of controls leaves out: crossings, switches near the threshold, and the later part.
+
+    Args:
+        controls: The controls of one sentence.
+
+    Examples:
+        >>> format_details([])
+        ''
+    """
+    lines = []
+    for one in controls:
+        tally, later, parts = one.tally, one.later, []
+        if one.sensor_feature is not None:
+            parts.append(f"{tally.followed:,} of {tally.crossings:,} crossings followed")
+        if tally.near:
+            parts.append(f"{tally.near:,} of the switches within one step of the threshold")
+        if later.switches:
+            parts.append(f"found on the earlier part alone, {later.explained:,} of {later.switches:,} later times")
+        lines.append(f"{_event(one)}: {', '.join(parts)}" if len(controls) > 1 else ", ".join(parts))
+    return "; ".join(line for line in lines if line)
 
 
 def _unit(feature: Feature) -> str:
