@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role, Value, just_below
+from thence.language.names import means_measure
 from thence.language.time_names import STATE_PREFIX, TimeForm
 
 _UNITS = {"degf": "°F", "degc": "°C", "deg c": "°C", "deg f": "°F", "deg_c": "°C", "deg_f": "°F"}
@@ -39,6 +40,15 @@ _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-6, 1e15
 """Numbers beyond these have an exponent."""
 _POINTS = frozenset({"sensor", "command", "setpoint", "status", "alarm", "meter"})
 """Words in the names of nodes that are measuring points."""
+_STATUS = frozenset({"status", "state", "command", "cmd", "enable", "enabled", "run", "running", "on", "off"})
+"""Words of kinds that say no more than that the rest of the kind has states."""
+_WHOLE = frozenset({"status", "state"})
+"""Kinds of which the states are those of the node itself."""
+_UNCLEAR = frozenset({"valve", "damper", "door", "window", "contact", "alarm", "fault", "mode", "flag", "signal"})
+"""Words of kinds of which 0 and 1 may be anything."""
+_SWITCHED = {"0": "off", "1": "on"}
+_SAID = frozenset({"on", "off", "open", "opened", "closed", "shut", "running", "stopped", "active"})
+"""States that can be said of a thing."""
 _DURATIONS = {"30min": "half an hour", "1h": "an hour", "1d": "a day", "7d": "a week"}
 _DURATION_UNITS = {"us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute", "h": "hour", "d": "day"}
 _FRACTIONS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
@@ -363,8 +373,12 @@ def _measurement(item: Item, context: str, it: str = "") -> str:
             return _event(item, _reading_of(feature, it) + context)
         earlier = f" {_ago(feature.time.length)}"
     if feature.role is Role.VARIABLE:
+        if not earlier and (state := _state_clause(item, context, it)):
+            return state
         verb = "was" if earlier else "is"
         return f"{_variable_reading(feature, it)}{context} {verb} {format_test(item)}{earlier}"
+    if not earlier and (state := _state_clause(item, context)):
+        return state
     subject = _sensor_name(feature) + context
     if feature.name == "change":
         return f"the change of {subject} is {format_test(item)}"
@@ -372,6 +386,51 @@ def _measurement(item: Item, context: str, it: str = "") -> str:
     plain = not (feature.label or feature.place or feature.unit)
     present, past = ("is", "was") if feature.relative or plain else ("reads", "read")
     return f"{subject} {past if earlier else present} {format_test(item)}{earlier}"
+
+
+def _state_clause(item: Item, context: str, it: str = "") -> str:
+    """Format the state of a thing as that of the thing: ``Pump 3 is on``; nothing if it is no plain state of a node."""
+    feature = item.feature
+    owner = feature.place or (feature.subject if feature.role is Role.VARIABLE else "")
+    plain = not (feature.reads or feature.name not in ("value", "") or feature.relative)
+    if not (plain and owner and isinstance(item.value, str) and item.operator in (Operator.EQ, Operator.NE)):
+        return ""
+    if feature.role is not Role.VARIABLE and names_a_point(owner, feature.label.replace("_", " ")):
+        return ""
+    said = format_state(feature.label, item.value, "" if owner == it else owner + context, item.operator is Operator.NE)
+    return said if owner != it or not context else ""
+
+
+def format_state(kind: str, state: str, owner: str = "", denied: bool = False) -> str:
+    """Format the state of a thing whose kind says that it has states; an empty text if it says less than the state.
+
+    Args:
+        kind: The kind of the sensor.
+        state: The state.
+        owner: The node of the sensor; the place of the statement, "it", if empty.
+        denied: Whether it is not in the state.
+
+    Examples:
+        >>> format_state("status", "1", "Pump 3"), format_state("fan_status", "0")
+        ('Pump 3 is on', 'its fan is off')
+        >>> format_state("valve_status", "closed", "V"), format_state("valve_status", "1", "V")
+        ('the valve of V is closed', '')
+        >>> format_state("status", "open", "p", denied=True)
+        'p is not open'
+    """
+    words = kind.replace("_", " ").split()
+    rest = [word for word in words if word.lower() not in _STATUS]
+    if len(rest) == len(words) or means_measure(kind):
+        return ""
+    clear = not _UNCLEAR & {word.lower() for word in rest}
+    said = (_SWITCHED.get(state, "") if clear else "") or (state if state.lower() in _SAID else "")
+    if not said:
+        return ""
+    thing = " ".join(word if word.isupper() else word.lower() for word in rest)
+    if not thing and kind.lower() not in _WHOLE:
+        return ""
+    subject = (f"the {thing} of {owner}" if owner else f"its {thing}") if thing else owner or "it"
+    return f"{subject} is {'not ' if denied else ''}{said.lower() if said.isupper() else said}"
 
 
 def _reading_of(feature: Feature, it: str) -> str:

@@ -7,7 +7,7 @@ the run and the system; it watches nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from thence.checks.application.later import prepare_later
@@ -25,6 +25,7 @@ from thence.language.time_names import TimeForm
 from thence.runs.preparation import window_like
 from thence.runs.reviews import Reviewed, describe_left_out
 from thence.runs.run import Run, find_left_out
+from thence.statements.constants import Constants
 from thence.statements.rules.ruleset import RuleSet
 from thence.statements.statement import Kind, Statement
 from thence.tables.transactions import TransactionTable
@@ -46,6 +47,7 @@ class MonitorParts:
         anchor: A moment at which a window starts; ``None`` for the first reading.
         keep_empty: Whether windows in which no sensor reads are counted.
         notes: What was not seen before; one sentence each.
+        constants: What never changed in the data that were mined.
     """
 
     rules: RuleSet
@@ -59,6 +61,7 @@ class MonitorParts:
     anchor: int | None
     keep_empty: bool
     notes: tuple[str, ...]
+    constants: Constants = field(default_factory=Constants)
 
 
 def set_up(
@@ -147,8 +150,10 @@ def set_up(
     told = [describe_left_out(len(lost[kind]), kind, reviewed) for kind in kinds if lost[kind]]
     keep_empty = config.windows.empty == "keep"
     notes = (*told, *(() if reference else _without_bins(frames)))
+    constants = run.constants if later.same_system else Constants()
+    same = later.same_system
     return MonitorParts(
-        rules, others, later.same_system, roster, frames, history, aggregates, every, anchor, keep_empty, notes
+        rules, others, same, roster, frames, history, aggregates, every, anchor, keep_empty, notes, constants
     )
 
 

@@ -116,6 +116,12 @@ def _reached_first(
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _OPPOSITE = {"out": "in", "in": "out", "any": "any"}
+_OUTDOORS = ("outside_air_", "outdoor_", "outside_")
+_OF_AIR = ("temperature", "humidity", "enthalpy", "dewpoint", "pressure")
+_WEATHER = frozenset({
+    "solar_radiance", "solar_irradiance", "solar_radiation", "global_horizontal_irradiance", "irradiance", "wind_speed",
+    "wind_direction", "rain", "rainfall", "precipitation", "weather_air_temperature",
+})  # fmt: skip
 _NEAREST = 3
 """The number of nodes in a discovered role of nearest nodes: one of them may miss a reading or be an odd one."""
 
@@ -299,8 +305,11 @@ class _Discoveries:
     patterns: list[Pattern] = field(default_factory=list)
     seen: set[tuple[int, bytes, tuple[str, ...], bool]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    only: frozenset[int] | None = None
 
     def add(self, pattern: Pattern, rows: Ints) -> None:
+        if self.only is not None and self.only.isdisjoint(rows[:, [0, -1]].ravel().tolist()):
+            return
         # A relation and its inverse give the same embeddings; only the first pattern is kept.
         ordered = np.unique(np.sort(rows, axis=1), axis=0)
         # Four nodes and two pairs of them have the same bytes, so the width is part of the key.
@@ -320,8 +329,11 @@ def discover(
     paths: bool = True,
     stars: bool = True,
     nearest: Collection[str] = (),
+    only: Collection[int] | None = None,
 ) -> tuple[list[Pattern], list[str]]:
     """Find all paths and stars with enough embeddings, and all units with points.
+
+    What is read of the weather at a site is a role around every place of the site, however far away it is measured.
 
     Args:
         carriers: The graph and the nodes that carry sensors.
@@ -332,14 +344,17 @@ def discover(
         stars: Whether to find stars.
         nearest: Ids of the sensors, those with numbers, of which the nearest may be a role of a star if they are
             sparse; none by default.
+        only: Numbers of nodes; patterns of which none of them is an end or a focus are left out.
 
     Returns:
         The patterns, and notes on what was left out and why.
     """
-    found = _Discoveries()
+    found = _Discoveries(only=None if only is None else frozenset(only))
     if stars:
         _find_stars(carriers, hops, min_embeddings, found)
     _find_units(carriers, found)
+    if stars:
+        _add_weather(carriers, found)
     if paths:
         _find_paths(carriers, hops, min_embeddings, max_embeddings, found)
     if stars and nearest:
@@ -624,6 +639,36 @@ def _find_units(carriers: Carriers, found: _Discoveries) -> None:
         sensors = tuple(_sensor_variables(name, nodes, carriers))
         if len(own) and len(sensors) > 1 and label not in stars:
             found.add(Pattern((NodeVariable(name, label),), (), sensors), own[:, None])
+
+
+def _add_weather(carriers: Carriers, found: _Discoveries) -> None:
+    """Add what is read of the weather to the patterns about one place, as roles."""
+    weather = {kind: at for kind, at in carriers.sensors.items() if _is_weather(kind)}
+    index = carriers.index
+    for position, pattern in enumerate(found.patterns if weather else ()):
+        if len(pattern.nodes) != 1:
+            continue
+        known = {sensor.kind for sensor in pattern.sensors} | {role.kind for role in pattern.roles}
+        focus = np.flatnonzero(index.has_label(pattern.nodes[0].label) & carriers.mask())
+        roles: dict[frozenset[int], list[StarRole]] = {}
+        for kind, at in weather.items():
+            near = find_nearest(index, focus, carriers.mask(kind), count=1)
+            if kind in known or 2 * len(near.origin) <= len(focus):
+                continue
+            # Kinds that are measured at the same nodes are of one station; another one needs another name.
+            names = [group[0].name for group in roles.values()]
+            same = roles.setdefault(frozenset(at), [])
+            name = same[0].name if same else "site" if not names else f"site ({kind.replace('_', ' ')})"
+            points = carriers.are_points(kind, at)
+            same.append(StarRole(name, (Step("", "any", ""),), kind, points, nearest=1))
+        made = tuple(role for group in roles.values() for role in group)
+        if made:
+            found.patterns[position] = replace(pattern, roles=(*pattern.roles, *made))
+
+
+def _is_weather(kind: str) -> bool:
+    """Whether sensors of a kind read the weather, which is the same for everything at a site."""
+    return (kind.startswith(_OUTDOORS) and kind.endswith(_OF_AIR)) or kind in _WEATHER
 
 
 def _roles(

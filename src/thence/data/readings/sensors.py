@@ -280,6 +280,11 @@ class SensorData:
         return self.readings.layout
 
     @property
+    def timezone(self) -> str:
+        """The time zone of the clock of the readings; empty if it is not known. Times are UTC in any case."""
+        return self.readings.timezone
+
+    @property
     def lazy(self) -> pl.LazyFrame:
         """The readings as one typed lazy frame, in the layout of this object."""
         return self.readings.lazy

@@ -164,7 +164,7 @@ Rows = npt.NDArray[np.int32]
 
 LEAST_INFORMATION = 0.15
 """In bits per row in which the antecedent holds."""
-MOST_FREQUENT = 0.8
+MOST_FREQUENT = 2 / 3
 """A consequent that holds in a larger share of the rows anyway is not worth a rule."""
 LEAST_GAIN = 0.001
 """A rule must add this share of what the rules before it explain."""

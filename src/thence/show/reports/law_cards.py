@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.graph.discovery import Carriers
 from thence.language.english import format_number, format_unit
 from thence.show.reports.choosing import ANYWHERE, Aim, best_place, tell_choice
 from thence.show.reports.evidence import Evidence
@@ -21,7 +22,8 @@ from thence.statements.laws.counting import check_rows, known_places, lower_boun
 from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Law
 from thence.statements.laws.places import Places
-from thence.statements.laws.sentences import format_term
+from thence.statements.laws.sensor_places import SensorPlaces, no_carriers
+from thence.statements.laws.sentences import format_term, spell
 from thence.statements.laws.terms import Term
 
 Floats = npt.NDArray[np.float64]
@@ -43,14 +45,16 @@ def make_law_card(evidence: Evidence, position: int, aim: Aim = ANYWHERE) -> Car
         aim: What to show.
 
     Returns:
-        The card; ``None`` if the graph is not available, or the law applies nowhere.
+        The card; ``None`` if the graph that a law needs is not available, or the law applies nowhere.
     """
     laws = evidence.material.run.laws
-    if laws is None or evidence.graph is None:
+    if laws is None:
         return None
     law = laws[position]
+    if evidence.graph is None and not law.names_sensors:
+        return None
     known = [one for one in law.by_place if one.rows]
-    found_at = known_places(law, evidence.readings, evidence.all_carriers)
+    found_at = known_places(law, evidence.readings, _carriers(evidence))
     if found_at is None or not known or not len(found_at[0]):
         return None
     places, all_factors = found_at
@@ -108,6 +112,10 @@ def make_law_card(evidence: Evidence, position: int, aim: Aim = ANYWHERE) -> Car
     }
 
 
+def _carriers(evidence: Evidence) -> Carriers:
+    return no_carriers() if evidence.graph is None else evidence.all_carriers
+
+
 @dataclass(frozen=True, eq=False)
 class _Drawn:
     """A series of a card with its bands."""
@@ -135,6 +143,8 @@ def _series(evidence: Evidence, law: Law, place: Places, frames: Ints, factors: 
 def _condition(evidence: Evidence, law: Law, place: Places) -> list[_Drawn]:
     """The state on which a law depends."""
     condition = law.condition
+    if isinstance(place, SensorPlaces):
+        return _named_condition(evidence, law, place)
     if condition is None or condition.form != "state":
         return []
     at_nodes = place.carriers.matched_by(place.pattern).get(condition.name, {})
@@ -145,9 +155,26 @@ def _condition(evidence: Evidence, law: Law, place: Places) -> list[_Drawn]:
     return []
 
 
+def _named_condition(evidence: Evidence, law: Law, place: SensorPlaces) -> list[_Drawn]:
+    """The sensor on which a law depends that names its sensors."""
+    condition, sensor = law.condition, place.guard_at(0)
+    found = sensor_series(evidence, sensor, kind=condition.name, node=place.ids[0]) if condition and sensor else None
+    if condition is None or found is None:
+        return []
+    if condition.form == "state":
+        return [_Drawn(found, (_band("if", condition.value, states=[condition.value]),))]
+    limit = float(condition.value)
+    return [_Drawn(found, (_band("if", f"above {_text(limit)}", low=limit),))]
+
+
 def _limit(law: Law, place: Places, frames: Ints) -> Band | None:
     """The bound of a law about a single quantity, if it is one number: 0 or a property of the place."""
-    if len(law.left) != 1 or law.left[0][0] != 1 or any(term.form != "property" for _, term in law.right):
+    if (
+        law.expression is not None
+        or len(law.left) != 1
+        or law.left[0][0] != 1
+        or any(term.form != "property" for _, term in law.right)
+    ):
         return None
     if not law.definition.is_bounded or law.definition.has_factor or law.band.relative:
         return None
@@ -179,7 +206,7 @@ def _band(
 
 def _term_series(evidence: Evidence, term: Term, place: Places, frames: Ints) -> FeatureSeries:
     ids = [id for _, id in sorted(place.sensors_of(((1, term),))[0]) if id in evidence.sensor_of]
-    role = format_term(term, place.pattern)
+    role = spell(term.name) if term.form == "sensor" else format_term(term, place.pattern)
     focus = place.ids[0]
     if role.startswith("its "):
         role = f"the {role.removeprefix('its ')} of {focus}"
