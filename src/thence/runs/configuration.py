@@ -55,7 +55,7 @@ INPUT_FILES = ("sensors", "graph", "ontology", "binding")
 # Written after the further files of a run, so a further file with such a name would be lost.
 _RESERVED = (
     *("summary.json", "provenance.json", "discretizer.json", "report.json", "report.html"),
-    *("laws.json", "controls.json", "known.json", "places.parquet", "reviews.json", "manifest.json"),
+    *("laws.json", "controls.json", "constants.json", "known.json", "places.parquet", "reviews.json", "manifest.json"),
 )
 BUILT_IN_ONTOLOGY = "water"
 DESCRIBING = ("ignore", "kinds", "units", "kind_pattern", "categorical", "numeric")
@@ -206,6 +206,7 @@ class WindowsConfig(Section):
         AUTO,
         "How long the last reading lasts: auto for sensors that read when something changes, none, or a time like 2h",
     )
+    keep_unhealthy: bool = setting(False, "Also mine readings of sensors that are dead, stuck, drifting or the like")
 
     def __post_init__(self) -> None:
         if self.derive == ("none",):

@@ -212,7 +212,7 @@ def _read(
 ) -> tuple[System, WindowedReadings]:
     config = replace(Config(), windows=WindowsConfig(every=windows, aggregate=aggregate))
     system = gather_system(sensors, graph, binding, ontology, config.input, needs)
-    return system, window_readings(system, config)
+    return system, window_readings(system, config, clean=True)
 
 
 def _settings(of: Any, given: Mapping[str, Any]) -> Any:

@@ -129,6 +129,8 @@ def plan_fallback(asked: Config, planned: Config) -> Config | None:
     """The configuration to use if lifted rules, which nobody asked for by name, are hardly any."""
     if asked.enrich.mode != AUTO or planned.enrich.mode != "lifted" or planned.refine.steps is None:
         return None
+    if asked.enrich.patterns != AUTO:
+        return None  # rules about other things are no answer to a pattern
     plain = planned.with_enrichment("none", recorded=True)
     bins = find_enrichment("none").bins if asked.discretize.bins is None else asked.discretize.bins
     scope = asked.discretize.scope or find_enrichment("none").scope

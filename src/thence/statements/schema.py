@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from thence.errors import InputError, nearest
+from thence.statements.constants import Constant
 from thence.statements.controls.control import Control
 from thence.statements.laws.forms import FORMS
 from thence.statements.laws.law import Law
@@ -24,7 +25,7 @@ _READERS: dict[str, Callable[[Any], Statement]] = {
     "rule": Rule.from_dict,
     "law": Law.from_dict,
     "control": Control.from_dict,
-    "range": Ranges.from_dict,
+    "range": lambda record: (Constant if "value" in record else Ranges).from_dict(record),
 }
 
 

@@ -97,7 +97,7 @@ def test_bounds_and_conditions() -> None:
     valve = replace(flow, condition=Condition("property", "check_valve", "true"), band=Band(0.0))
     assert valve.statement == "for every Pipe with check valve true: its flow is never negative"
     closed = replace(flow, form="equal", condition=Condition("state", "status", "closed"))
-    assert closed.statement == "for every Pipe: while its status is closed, its flow is 0, within ± 0.001 m³/h"
+    assert closed.statement == "for every Pipe: while it is closed, its flow is 0, within ± 0.001 m³/h"
     bare = replace(BALANCE, left=((1, IN),), right=((1, OUT),), condition=Condition("without", "demand"))
     assert bare.statement == (
         "for every Junction without a demand sensor: the total flow of the Pipes that end there equals that of the "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,12 +31,13 @@ from thence.errors import ConfigError, InputError, RunError, quote
 from thence.runs.configuration import Config, WindowsConfig
 from thence.runs.inputs import gather_system
 from thence.runs.planning import plan
-from thence.runs.preparation import window_readings, window_text
+from thence.runs.preparation import window_readings, window_text, with_zone
 from thence.runs.reviews import Reviewed, Reviews, describe_left_out, is_used, require_reviewed, select_reviewed
 from thence.search.base import BaseMiner
 from thence.search.controls.search import search_controls
 from thence.search.controls.settings import ControlSettings
 from thence.search.laws.search import search_laws
+from thence.statements.constants import Constants, find_constants
 from thence.statements.controls.control import Controls
 from thence.statements.laws.law import Laws
 from thence.statements.rules.ruleset import RuleSet
@@ -70,6 +71,7 @@ class _Fitted:
     sensors: tuple[str, ...]
     notes: tuple[str, ...]
     system: System | None = None
+    constants: Constants = field(default_factory=Constants)
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,8 @@ class Detector:
         system.require_one_site("a detector learns one system at a time", hint="fit one detector per system")
         has_graph = system.graph is not None and system.binding is not None
         planned, miner = plan(config, self.miner, {"min_confidence": 0.95, **self.settings}, graph=has_graph)
-        readings = window_readings(system, planned)
+        planned = with_zone(planned, system)
+        readings = window_readings(system, planned, clean=True)
         planned = replace(planned, windows=replace(planned.windows, every=window_text(readings)))
         if len(readings) < _LEAST_FRAMES:
             raise InputError(
@@ -274,7 +277,10 @@ class Detector:
                 "alarms a month: the thresholds are extrapolated"
             )
         ids = tuple(sensor.id for sensor in readings.sensors)
-        return _Fitted(config, checks, calibration, ids, tuple(notes), system)
+        constants = find_constants(
+            readings, lambda id: "" if system.binding is None else str(system.binding.get(id, ""))
+        )
+        return _Fitted(config, checks, calibration, ids, tuple(notes), system, constants)
 
     @property
     def fitted(self) -> bool:
@@ -327,7 +333,14 @@ class Detector:
         readings = window_readings(system, known.config)
         tally = _tally(known.checks, readings, system)
         self._last = Detection(
-            readings, system, tally, known.calibration, known.checks, self._retire_hours, (*known.notes, *notes)
+            readings,
+            system,
+            tally,
+            known.calibration,
+            known.checks,
+            self._retire_hours,
+            (*known.notes, *notes),
+            known.constants.changed(readings),
         )
         return self._last
 
@@ -416,6 +429,7 @@ class Detector:
             "ranges": ranges.to_dict(),
             **({"controls": controls.to_dict()} if self.controls else {}),
             "calibration": known.calibration.to_dict(),
+            **(known.constants.to_dict() if known.constants else {}),
         }
         target = Path(path)
         with new_file(target) as draft:
@@ -454,6 +468,7 @@ class Detector:
                 Calibration.from_dict(record["calibration"]),
                 tuple(map(_text, record["sensors"])),
                 tuple(map(_text, record["notes"])),
+                constants=Constants.from_dict({"constants": [], **record}),
             )
         except OSError as error:
             raise RunError(f"cannot be read: {error.strerror}", where=str(path)) from error

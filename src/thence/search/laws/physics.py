@@ -21,6 +21,7 @@ from thence._base.settings.registry import Registry
 from thence.data.graph.discovery import Carriers
 from thence.data.graph.matching import GraphIndex
 from thence.data.graph.system import System
+from thence.data.readings.resolution import find_resolution
 from thence.data.readings.windows import WindowedReadings
 from thence.language.english import format_number
 from thence.search.laws.curves import Curve, choose_curve, fit_curve
@@ -51,7 +52,6 @@ from thence.statements.laws.law import Law, PlaceCounts
 from thence.statements.laws.places import Clock
 from thence.statements.laws.sensor_places import ANYWHERE, SensorPlaces, no_carriers
 from thence.statements.laws.terms import Combination, Term
-from thence.tables.resolution import find_resolution
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

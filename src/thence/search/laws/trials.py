@@ -16,9 +16,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.readings.resolution import find_resolution
 from thence.statements.laws.bands import MARGIN, round_up
 from thence.statements.laws.formula import Formula
-from thence.tables.resolution import find_resolution
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

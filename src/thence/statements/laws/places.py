@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.data.graph.discovery import Carriers
-from thence.data.graph.matching import GraphIndex, find_embeddings, find_role_members, most_specific_label
+from thence.data.graph.matching import GraphIndex, find_embeddings, most_specific_label
 from thence.data.readings.sensors import site_of_id
 from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import Pattern, StarRole
@@ -204,7 +204,7 @@ class Places:
 
     @cached_property
     def _members(self) -> dict[str, tuple[Ints, Ints]]:
-        return {role.name: find_role_members(role.steps, self.nodes, self.index) for role in self.pattern.roles}
+        return {role.name: self.carriers.members_of(role, self.nodes, self.pattern) for role in self.pattern.roles}
 
     @cached_property
     def _cached_slots(self) -> dict[tuple[str, str, str, str], Slots]:

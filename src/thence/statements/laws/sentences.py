@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from thence._base.display.percent import percent
-from thence.language.english import format_number, format_unit
+from thence.language.english import format_number, format_state, format_unit
 from thence.language.patterns import Pattern
 from thence.statements.laws.terms import ON_OFF, Combination, Term
 
@@ -27,7 +27,8 @@ def format_statement(law: Law) -> str:
     if law.names_sensors:
         return f"{_named_scope(law)}{_guard(law)}{body}{f' ({law.remark})' if law.remark else ''}"
     if law.condition is not None and law.condition.form == "state":
-        body = f"while its {spell(law.condition.name)} is {law.condition.value}, {body}"
+        name, state = law.condition.name, str(law.condition.value)
+        body = f"while {format_state(name, state) or f'its {spell(name)} is {state}'}, {body}"
     return f"{_scope(law, pattern)}: {body}"
 
 
