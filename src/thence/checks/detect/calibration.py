@@ -182,7 +182,7 @@ def calibrate(
     maxima = day_maxima(smoothed, blocks, days)
     enough = len(days) >= LEAST_DAYS
     if enough:
-        high, without = jackknife_levels(maxima, rate)
+        high, without = jackknife_levels(maxima, rate, least=least)
     else:
         # A target that was violated in normal time says nothing; one that never was is a hard fact.
         high = np.where((np.nansum(shares, axis=1) > 0) | (known == 0), math.inf, 0.0)
@@ -200,10 +200,12 @@ def calibrate(
             floors |= {f"{family}, worst": 1.0, f"{family}, all": least * float(weighted.max())}
     channels = {**residuals, **daily}
     share = per_month / _MONTH / max(len(channels), 1) * scale.block / scale.day
-    thresholds = {name: max(exceeded_at(one, share), floors[name]) for name, one in channels.items()}
+    thresholds = {
+        name: max(exceeded_at(one, share, least=floors[name]), floors[name]) for name, one in channels.items()
+    }
     if not enough and "law" in alarming and any(target.family == "law" for target in tally.targets):
         thresholds[_EXACT] = 1.0
-    counts = [would_have_alarmed(one, share) for one in channels.values()]
+    counts = [would_have_alarmed(one, share, least=floors[name]) for name, one in channels.items()]
     longest = max((len(one) for one in counts), default=0)
     wrong = sum((one for one in counts if len(one) == longest), np.zeros(longest, bool))
     finite = {target: level for target, level in levels.items() if math.isfinite(level)}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.checks.detect.evidence import Broken, EvidenceTarget, Reading
-from thence.checks.detect.residuals import SLOW, ResidualChecks, clock_of
+from thence.checks.detect.residuals import SLOW, ResidualChecks, Residuals
 from thence.checks.detect.scorer import NEVER_SEEN, Scored
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
@@ -21,6 +21,8 @@ AlarmKind = Literal["process", "sensor", "never seen", "control", "law"]
 _SEEN_BY_OTHERS = 0.7  # share of the spread of a sensor that the others explain, so that it can be told to be wrong
 _STILL = 6  # frames without any change: stuck, if normal time never had half as many in a row
 _QUIET = 3.0  # usual errors
+_LASTS = 2.0  # times what is usual of errors that last
+_TRIED = 5  # columns that may be to blame
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,31 @@ def describe_residual(checks: ResidualChecks, scored: Scored, column: int, frame
     )
 
 
+def describe_lasting(checks: ResidualChecks, scored: Scored, column: int, frame: int, unit: str) -> str:
+    """Return in words how far a column has been off for a day, on average.
+
+    Args:
+        checks: What is expected.
+        scored: The scores.
+        column: The number of the column.
+        frame: The number of the frame.
+        unit: The unit of the sensor.
+    """
+    assert scored.residuals is not None
+    found, state = scored.residuals, checks.columns[column][1]
+    since = max(frame + 1 - round(checks.scale.slow / checks.scale.every), 0)
+    errors = found.errors[since : frame + 1, column]
+    mean = float(errors[~np.isnan(errors)].mean()) if (~np.isnan(errors)).any() else 0.0
+    usual = float(checks.slow[column] * found.units[frame, column])
+    lasted = f"on average over {(frame + 1 - since) * checks.scale.every:.3g} h"
+    if state:
+        return f"is {state} {'more' if mean > 0 else 'less'} often than the other sensors let expect, {lasted}"
+    return (
+        f"is {amount(abs(mean), unit)} {'higher' if mean > 0 else 'lower'} than the other sensors let expect, "
+        f"{lasted}; usual {amount(usual, unit)}"
+    )
+
+
 def residual_reasons(
     checks: ResidualChecks, scored: Scored, readings: WindowedReadings, system: System, frame: int, most: int = 3
 ) -> list[Broken]:
@@ -137,29 +164,33 @@ def residual_reasons(
     assert scored.residuals is not None and scored.signals is not None
     found, unit_of = scored.residuals, {sensor.id: sensor.unit for sensor in readings.sensors}
     standard = np.nan_to_num(found.errors[frame] / found.units[frame])
-    speaks = np.maximum(scored.signals.worst[:, frame], np.abs(standard) / checks.clip)
+    lasting = np.abs(scored.signals.slow[:, frame])
+    speaks = np.maximum(np.abs(standard) / checks.clip, lasting / _QUIET / 2)
     out = []
     for column in np.argsort(-speaks, kind="stable")[:most].tolist():
-        if not np.abs(standard[column]) > _QUIET or np.isnan(found.values[frame, column]):
+        sudden = np.abs(standard[column]) > _QUIET
+        one_of_many = scored.scores[frame] > 1 and not out  # an alarm may be the sum of small errors
+        if np.isnan(found.values[frame, column]) or not (sudden or lasting[column] > _LASTS or one_of_many):
             continue
-        sensor, _ = checks.columns[column]
+        sensor, state = checks.columns[column]
         place, quantity = name_quantity(sensor, system, readings)
         usual, most_seen = float(found.units[frame, column]), float(checks.most[column])
         unit = unit_of.get(sensor, "")
-        value = float(found.values[frame, column])
-        normal = f"never more than {amount(most_seen * usual, unit)} off in {int(checks.rows[column]):,} windows"
+        describe = describe_residual if sudden or not len(checks.slow) else describe_lasting
+        how_far = amount(most_seen * usual, "" if state else unit)
+        normal = f"never more than {how_far} off in {int(checks.rows[column]):,} windows"
         out.append(
             Broken(
                 "residual",
-                f"the {quantity} {describe_residual(checks, scored, column, frame, unit)}",
+                f"the {quantity} {describe(checks, scored, column, frame, unit)}",
                 place,
-                () if checks.columns[column][1] else (Reading(sensor, value, unit),),
+                () if state else (Reading(sensor, float(found.values[frame, column]), unit),),
                 "",
                 int(checks.rows[column]),
                 0,
                 (),
                 EvidenceTarget("residual", sensor, node_of(sensor, system)),
-                normal if abs(standard[column]) > most_seen else f"up to {amount(most_seen * usual, unit)} off",
+                normal if abs(standard[column]) > most_seen else f"up to {how_far} off",
             )
         )
     return out
@@ -185,28 +216,39 @@ def residual_cause(
     """
     assert scored.residuals is not None and scored.signals is not None
     found = scored.residuals
-    signal = np.abs(scored.signals.slow) if channel == SLOW else scored.signals.worst
-    column = int(np.argmax(signal[:, frame]))
+    slow = channel == SLOW
+    column = int(np.argmax(np.abs(scored.signals.slow[:, frame]))) if slow else _blamed(checks, found, frame)
     sensor, state = checks.columns[column]
     place, quantity = name_quantity(sensor, system, readings)
     unit = next((one.unit for one in readings.sensors if one.id == sensor), "")
     kind: AlarmKind = "process"
-    if channel == SLOW and not state:
-        since = max(frame + 1 - round(checks.scale.slow / checks.scale.every), 0)
-        mean = float(np.nanmean(found.errors[since : frame + 1, column]))
-        usual = float(checks.slow[column] * found.units[frame, column])
-        text = (
-            f"{quantity} is {amount(abs(mean), unit)} {'higher' if mean > 0 else 'lower'} than the other sensors let "
-            f"expect, on average over {(frame + 1 - since) * checks.scale.every:.3g} h; usual {amount(usual, unit)}"
-        )
+    if slow:
+        text = f"{quantity} {describe_lasting(checks, scored, column, frame, unit)}"
     else:
         text = f"{quantity} {describe_residual(checks, scored, column, frame, unit)}"
     still = 0 if state else _still(found.values[:, column], frame)
     if still >= _STILL and checks.expected.scale[column] > 0 and still > 2 * checks.longest_still[column]:
         kind, text = "sensor", f"{text}; it has not changed for {still * checks.scale.every:.3g} h"
-    elif not state and channel != SLOW and _alone(checks, readings, found.values, frame, column):
+    elif not state and channel != SLOW and _alone(checks, found, frame, column):
         kind, text = "sensor", f"{text}; without it the others agree with one another"
     return Cause(kind, place, sensor, text)
+
+
+def _blamed(checks: ResidualChecks, found: Residuals, frame: int) -> int:
+    """The column without which the others fit best: what is wrong with one shows in those that it tells about."""
+    frames = slice(max(frame - 2, 0), frame + 1)
+    off = np.nan_to_num(np.abs(found.errors[frames] / found.units[frames])).max(axis=0, initial=0.0)
+    tried = np.argsort(-off, kind="stable")[:_TRIED].tolist()
+    clock = found.clock[frames]
+    left = [(np.minimum(_without(checks, found.values[frames], clock, at), checks.clip) ** 2).sum() for at in tried]
+    return int(tried[int(np.argmin(left))])
+
+
+def _without(checks: ResidualChecks, values: Floats, clock: Floats, column: int) -> Floats:
+    """How far the other columns are off, in usual errors, if one is left out."""
+    rest = values.copy()
+    rest[:, column] = np.nan
+    return np.asarray(np.nan_to_num(np.abs(checks.expected.residuals(rest, clock))).max(axis=0, initial=0.0))
 
 
 def _still(values: Floats, frame: int) -> int:
@@ -215,16 +257,13 @@ def _still(values: Floats, frame: int) -> int:
     return frame - int(changed[-1]) if len(changed) else frame + 1
 
 
-def _alone(checks: ResidualChecks, readings: WindowedReadings, values: Floats, frame: int, column: int) -> bool:
+def _alone(checks: ResidualChecks, found: Residuals, frame: int, column: int) -> bool:
     """Whether the others determine a sensor, and agree with one another if it is left out."""
     spread = checks.expected.scale[column]
     if not spread or (checks.expected.unit[column] / spread) ** 2 > 1 - _SEEN_BY_OTHERS:
         return False
     frames = slice(max(frame - 2, 0), frame + 1)
-    rest = values[frames].copy()
-    rest[:, column] = np.nan
-    standard = checks.expected.residuals(rest, clock_of(readings, checks.timezone)[frames])
-    off = np.nan_to_num(np.abs(standard)).max(axis=0, initial=0.0)
+    off = _without(checks, found.values[frames], found.clock[frames], column)
     return bool((off <= np.maximum(checks.clip / 2, _QUIET)).all())
 
 

@@ -263,6 +263,15 @@ class Detection:
         peak = float(self.scores[first : last + 1].max())
         return Alarm(self._time(first), self._time(last) + self.readings.every, peak, places, first, last, cause)
 
+    def cause_at(self, at: Any) -> Cause | None:
+        """Return what is most out of the ordinary around a time; ``None`` if it cannot be said.
+
+        Args:
+            at: A time within a window.
+        """
+        frame = self._frame_at(at)
+        return attempt("the cause of an alarm", lambda: self._cause(frame, frame), lambda _: None)
+
     def _cause(self, first: int, last: int) -> Cause | None:
         """What an alarm is about; ``None`` if no statement and no residual says it."""
         end = self._frame_to_locate(first, last)

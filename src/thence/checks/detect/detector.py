@@ -319,6 +319,11 @@ class Detector:
         return self._known.calibration
 
     @property
+    def config(self) -> Config:
+        """The configuration of windows and rules, with every default written out."""
+        return self._known.config
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What to know about the thresholds; one sentence each."""
         return self._known.notes

@@ -17,6 +17,7 @@ Bools = npt.NDArray[np.bool_]
 
 _TINY = 1e-6
 _STUDENT_STEPS = 4000
+_QUIET_SHARE = 0.2  # of the days
 
 
 def day_maxima(values: Floats, blocks: Ints, days: Ints) -> Floats:
@@ -38,7 +39,7 @@ def day_maxima(values: Floats, blocks: Ints, days: Ints) -> Floats:
     return np.asarray(found[:, np.isin(blocks[starts], days)])
 
 
-def jackknife_levels(maxima: Floats, rate: float) -> tuple[Floats, Floats]:
+def jackknife_levels(maxima: Floats, rate: float, *, least: float = _TINY) -> tuple[Floats, Floats]:
     """Return the level of each target that a day exceeds at the given rate, and the same without the day it judges.
 
     Maxima of days are taken as log-normal with unknown mean and variance: with few days the level is far out.
@@ -46,11 +47,12 @@ def jackknife_levels(maxima: Floats, rate: float) -> tuple[Floats, Floats]:
     Args:
         maxima: Targets × days.
         rate: The share of days that may exceed it.
+        least: What lower maxima count as; days on which nothing happens say nothing about those on which it does.
 
     Returns:
         Levels of targets, and levels of targets × days, each learned without that day.
     """
-    logs = np.log(np.maximum(maxima, _TINY))
+    logs = np.log(np.maximum(maxima, least))
     n = logs.shape[1]
     total, squares = logs.sum(axis=1, keepdims=True), (logs**2).sum(axis=1, keepdims=True)
     return _level(total, squares, n, rate)[:, 0], _level(total - logs, squares - logs**2, n - 1, rate)
@@ -63,14 +65,16 @@ def _level(total: Floats, squares: Floats, n: int, rate: float) -> Floats:
     return np.asarray(np.exp(mean + student_quantile(1 - rate, n - 1) * np.sqrt(variance * (1 + 1 / n))))
 
 
-def exceeded_at(maxima: Floats, rate: float) -> float:
+def exceeded_at(maxima: Floats, rate: float, *, least: float = _TINY) -> float:
     """Return the level that the greatest value of a day exceeds at the given rate.
 
-    With enough days it is between two of them; with less it is extrapolated.
+    With enough days it is between two of them; with less it is extrapolated: as log-normal, or, if nothing happens on
+    many days, by how far the others go beyond it on average.
 
     Args:
         maxima: One value per day.
         rate: The share of days that may exceed it.
+        least: What lower maxima count as.
 
     Examples:
         >>> round(exceeded_at(np.arange(1.0, 101.0), 0.02), 1)
@@ -81,23 +85,43 @@ def exceeded_at(maxima: Floats, rate: float) -> float:
     n = len(maxima)
     allowed = n * rate
     if allowed < 1:
-        return float(jackknife_levels(maxima[None], rate)[0][0])
-    ordered = np.sort(np.maximum(maxima, _TINY))[::-1]
+        if np.mean(maxima <= least) > _QUIET_SHARE:
+            return _beyond(maxima, rate, least)
+        return float(jackknife_levels(maxima[None], rate, least=least)[0][0])
+    ordered = np.sort(np.maximum(maxima, least))[::-1]
     whole = int(allowed)
     # With k days allowed the level is the greatest value but k - 1: exactly k - 1 lie above it, and k reach it.
     first, second = math.log(ordered[whole - 1]), math.log(ordered[min(whole, n - 1)])
     return math.exp(first + (second - first) * (allowed - whole))
 
 
-def would_have_alarmed(maxima: Floats, rate: float) -> Bools:
+def _beyond(maxima: Floats, rate: float, least: float) -> float:
+    """The level by an exponential tail of those days on which anything happens; never below the greatest of them."""
+    some = np.sort(maxima[maxima > least])[::-1]
+    if not len(some):
+        return least
+    # One more is added to the days: what never happened in n days may happen once in the next.
+    excess = (some.sum() - len(some) * least) / len(some) * (1 + 1 / len(some))
+    share = (len(some) + 1) / (len(maxima) + 1)
+    return float(max(least + excess * math.log(max(share / rate, 1.0)), some[0]))
+
+
+def would_have_alarmed(maxima: Floats, rate: float, *, least: float = _TINY) -> Bools:
     """Return which days exceed the level that is learned without them.
 
     Args:
         maxima: One value per day, already compared with levels that were learned without it.
         rate: The share of days that may exceed it.
+        least: What lower maxima count as; also the lowest level.
     """
     rest = [np.delete(maxima, day) for day in range(len(maxima))]
-    return np.array([value > exceeded_at(one, rate) for value, one in zip(maxima.tolist(), rest, strict=True)], bool)
+    return np.array(
+        [
+            value > max(exceeded_at(one, rate, least=least), least)
+            for value, one in zip(maxima.tolist(), rest, strict=True)
+        ],
+        bool,
+    )
 
 
 def student_quantile(share: float, freedom: int) -> float:

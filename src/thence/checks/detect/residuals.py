@@ -34,8 +34,10 @@ _CLIP = 3.0  # times the level: one frame that is far out must not be remembered
 _SLOW_CLIP = 1.5  # usual errors: what lasts is small
 _WITHIN = 1.5  # what lasts counts at most so many times what is there now
 _LEAST_WORST = 1.5
+_LEAST_MAXIMUM = 0.5  # of a day
 _QUARTER = 4  # of the memory: what is there now
-_SETTLED = 7  # days whose mean is the new reference of a sensor that drifts
+_LASTING = 3.0  # times what is usual
+_SETTLED = 7  # days whose mean says how far a sensor is off
 _STEP = 0.5  # share of a change that came within a day: a step
 
 
@@ -58,10 +60,10 @@ class ResidualState:
     Args:
         memory: Exponential means, kinds × columns.
         hour: The last frame in hours; NaN before the first.
-        offset: What is subtracted from the residual of each column, because it has drifted.
+        shift: What is subtracted from the readings of each column, because it has drifted.
         day: Number of the day of the last frame.
-        today: Sums of this day, three × columns: residuals, flags, frames.
-        means: Mean residual of each of the last days, days × columns.
+        today: Sums of this day, three × columns: errors in usual errors, flags, frames.
+        means: Mean error of each of the last days, days × columns.
         flags: The share of each of the last days in which a column was out of the ordinary, days × columns.
         steady: Columns that went out of the ordinary at one moment: events, which stay.
         moved: When each column first drifted, in hours; NaN for never.
@@ -69,7 +71,7 @@ class ResidualState:
 
     memory: Floats
     hour: float
-    offset: Floats
+    shift: Floats
     day: int
     today: Floats
     means: Floats
@@ -113,12 +115,14 @@ class Residuals(NamedTuple):
         errors: What is read minus what is expected.
         units: The usual error.
         hours: The start of each frame in hours.
+        clock: The time of day of each frame in hours.
     """
 
     values: Floats
     errors: Floats
     units: Floats
     hours: Floats
+    clock: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,19 +153,29 @@ class ResidualChecks:
     longest_still: Floats
     timezone: str = "UTC"
 
-    def residuals(self, readings: WindowedReadings, *, steps: Floats | None = None) -> Residuals:
-        """Return readings, errors and usual errors.
+    def advance(
+        self,
+        state: ResidualState,
+        readings: WindowedReadings,
+        *,
+        new: slice = slice(None),
+        steps: Floats | None = None,
+        retire: float | None = None,
+    ) -> tuple[Signals, Residuals]:
+        """Return what the next windows say, and remember it in the state.
 
         Args:
+            state: What is remembered; it is changed.
             readings: The readings.
+            new: The windows to look at; they come after those of the state.
             steps: What the readings of each column are rounded to; by default it is looked at.
+            retire: Hours after which a slow drift becomes the new reference; ``None`` for never.
         """
         values = columns_of(readings, self.columns)
-        hours = hours_of(readings)
-        if steps is None:
-            steps = self.steps_of(values)
-        errors, units = self.expected.at_steps(steps).errors(values, clock_of(readings, self.timezone))
-        return Residuals(values, errors, units, hours)
+        expected = self.expected.at_steps(self.steps_of(values) if steps is None else steps)
+        values, hours, clock = values[new], hours_of(readings)[new], clock_of(readings, self.timezone)[new]
+        found = Residuals(values, *expected.errors(values - state.shift, clock), hours, clock)
+        return self.signals(state, found, expected, retire=retire), found
 
     def steps_of(self, values: Floats) -> Floats:
         """Return the step of each column; that of states does not count.
@@ -172,30 +186,36 @@ class ResidualChecks:
         found = [0.0 if state else find_step(one) for (_, state), one in zip(self.columns, values.T, strict=True)]
         return np.array(found, np.float64)
 
-    def advance(self, state: ResidualState, found: Residuals, *, retire: float | None = None) -> Signals:
-        """Return the signals of the next frames, and remember them in the state.
+    def signals(
+        self, state: ResidualState, found: Residuals, expected: Expected, *, retire: float | None = None
+    ) -> Signals:
+        """Return the signals of the next frames, day by day, and remember them in the state.
 
         Args:
             state: What is remembered; it is changed.
-            found: Frames that come after those of the state.
+            found: Frames that come after those of the state. The errors after a drift are written anew.
+            expected: What is expected.
             retire: Hours after which a slow drift becomes the new reference; ``None`` for never.
         """
         blocks = self.scale.blocks_of(found.hours)
         starts = np.flatnonzero(np.r_[True, np.diff(blocks) != 0]) if len(blocks) else np.zeros(0, np.int64)
-        parts = []
+        parts, before = [], state.shift
         for first, last in zip(starts.tolist(), [*starts[1:].tolist(), len(blocks)], strict=True):
             if state.day != blocks[first]:
                 self._end_day(state, retire)
                 state.day = int(blocks[first])
-            parts.append(self._advance_day(state, Residuals(*(one[first:last] for one in found))))
+            today = Residuals(*(one[first:last] for one in found))
+            if (state.shift != before).any():
+                again = expected.errors(today.values - state.shift, today.clock)
+                found.errors[first:last], found.units[first:last] = again
+            parts.append(self._advance_day(state, today))
         if not parts:
             empty = np.zeros((len(self.columns), 0))
             return Signals(empty, empty)
         return Signals(*(np.concatenate(one, axis=1) for one in zip(*parts, strict=True)))
 
     def _advance_day(self, state: ResidualState, found: Residuals) -> Signals:
-        plain = np.nan_to_num(found.errors / found.units)
-        standard = plain - state.offset
+        standard = np.nan_to_num(found.errors / found.units)
         clipped = np.clip(standard, -self.clip, self.clip)
         small = np.clip(standard, -_SLOW_CLIP, _SLOW_CLIP)
         memory, scale = self.scale.memory, self.scale
@@ -210,33 +230,39 @@ class ResidualChecks:
             within = np.where(np.sign(now) == np.sign(lasting), _WITHIN * np.abs(now), 0.0)
             slow = np.sign(lasting) * np.minimum(np.abs(lasting), within) / self.slow
         known = ~np.isnan(found.errors)
-        state.today += np.stack([plain.sum(axis=0), ((worst > 1) & known).sum(axis=0), known.sum(axis=0)])
+        unusual = known & ((worst > 1) | (np.abs(slow) > _LASTING))
+        state.today += np.stack([standard.sum(axis=0), unusual.sum(axis=0), known.sum(axis=0)])
         return Signals(worst.T, slow.T)
 
     def _end_day(self, state: ResidualState, retire: float | None) -> None:
-        """Decide, at the end of a day, which columns have drifted slowly: what they read becomes the reference."""
+        """Decide, at the end of a day, whether a column has drifted slowly: what it reads becomes the reference.
+
+        An error of one sensor shows in those that it tells about, so only the column that is off most is moved; and
+        none while a change that began at one moment goes on.
+        """
         frames = np.maximum(state.today[2], 1.0)
         if state.today[2].any():
             state.means = np.vstack([state.means, state.today[0] / frames])
             state.flags = np.vstack([state.flags, state.today[1] / frames])
         state.today = np.zeros_like(state.today)
-        if retire is None:
-            state.means, state.flags = state.means[-1:], state.flags[-1:]
-            return
-        days = max(int(np.ceil(retire / self.scale.block)), 2)
+        days = 0 if retire is None else max(int(np.ceil(retire / self.scale.block)), 2)
         state.means, state.flags = state.means[-days - 1 :], state.flags[-days - 1 :]
-        if len(state.flags) <= days:
+        if not days or len(state.flags) <= days:
             return
         long = state.flags[-days:].mean(axis=0) > 0.5
-        state.steady &= state.flags[-days:].any(axis=0)
-        total = np.abs(state.means[-_SETTLED:].mean(axis=0) - state.offset)
-        jumps = np.abs(np.diff(state.means, axis=0))
-        fell = np.minimum(jumps, np.abs(state.means[1:] - state.offset)).max(axis=0, initial=0.0)
-        state.steady |= long & (fell >= _STEP * np.maximum(total, 1.0))
-        drifting = long & ~state.steady
-        state.offset = np.where(drifting, state.means[-_SETTLED:].mean(axis=0), state.offset)
-        state.moved = np.where(drifting & np.isnan(state.moved), state.hour, state.moved)
-        state.flags[:, drifting] = 0.0
+        state.steady &= long
+        if not long.any() or state.steady.any():
+            return
+        total = np.abs(state.means[-_SETTLED:].mean(axis=0))
+        column = int(np.argmax(np.where(long, total, -1.0)))
+        if np.abs(np.diff(state.means[:, column])).max() >= _STEP * total[column]:
+            state.steady[column] = True
+            return
+        state.shift = state.shift.copy()
+        state.shift[column] += state.means[-1, column] * self.expected.unit[column]
+        if np.isnan(state.moved[column]):
+            state.moved[column] = state.hour
+        state.means, state.flags = state.means[-1:] * 0.0, state.flags[-1:] * 0.0
 
     def channels(self, signals: Signals) -> dict[str, Floats]:
         """Return the channels, one value per frame each.
@@ -402,17 +428,17 @@ def _calibrated(
     plain: ResidualChecks, values: Floats, errors: Floats, hours: Floats, days: Ints
 ) -> tuple[ResidualChecks, dict[str, Floats]]:
     """The levels of each column, and the greatest value of each channel on each day, learned without that day."""
-    found = Residuals(values, errors, np.ones(values.shape), hours)
+    found = Residuals(values, errors, np.ones(values.shape), hours, hours)
     blocks, rate = plain.scale.blocks_of(hours), 1 / _MONTH
 
     def signals(checks: ResidualChecks) -> Signals:
-        return checks.advance(ResidualState.new(len(checks.columns)), found)
+        return checks.signals(ResidualState.new(len(checks.columns)), found, checks.expected)
 
-    unclipped = jackknife_levels(day_maxima(signals(plain).worst, blocks, days), rate)[0]
+    unclipped = jackknife_levels(day_maxima(signals(plain).worst, blocks, days), rate, least=_LEAST_MAXIMUM)[0]
     clipped = replace(plain, clip=_CLIP * np.maximum(unclipped, _LEAST_WORST))
     first = signals(clipped)
     maxima = day_maxima(first.worst, blocks, days)
-    worst, without = (np.maximum(one, _LEAST_WORST) for one in jackknife_levels(maxima, rate))
+    worst, without = (np.maximum(one, _LEAST_WORST) for one in jackknife_levels(maxima, rate, least=_LEAST_MAXIMUM))
     daily = {WORST: (maxima / without).max(axis=0)}
     usual = plain.slow
     if len(usual):

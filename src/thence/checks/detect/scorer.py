@@ -152,8 +152,7 @@ class Scorer:
         channels = self.calibration.channels(tally.targets, smoothed)
         signals = found = None
         if self.residuals is not None and frames:
-            found = Residuals(*(one[new] for one in self.residuals.residuals(readings, steps=steps)))
-            signals = self.residuals.advance(state.residual, found, retire=self.retire)
+            signals, found = self.residuals.advance(state.residual, readings, new=new, steps=steps, retire=self.retire)
             channels |= self.residuals.channels(signals)
         news = self._new_states(readings, new)
         scores = self.calibration.score(channels, frames)
