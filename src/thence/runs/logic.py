@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,7 @@ def find_laws(
     ontology: Any = None,
     windows: str = "auto",
     aggregate: str | Mapping[str, str] = "mean",
+    formulas: Sequence[str] = (),
     progress: str | bool | Progress = "auto",
     **settings: Any,
 ) -> Laws:
@@ -50,6 +51,8 @@ def find_laws(
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
         windows: The length of a window; by default the step of the readings.
         aggregate: How a window becomes one value, for all sensors or by kind.
+        formulas: Formulas to try beside the known ones, such as ``"power = k * flow * (supply - return)"``; names are
+            those of sensors, kinds or parts of them, and what is none is a parameter.
         progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
         **settings: Settings of ``LawSettings``, such as ``min_confidence=0.999``.
 
@@ -69,7 +72,7 @@ def find_laws(
     chosen = _settings(LawSettings, settings)
     system, readings = _read(sensors, graph, binding, ontology, windows, aggregate, "lifted")
     with show_progress(progress) as report:
-        return search_laws(readings, system, settings=chosen, progress=report)
+        return search_laws(readings, system, settings=chosen, formulas=formulas, progress=report)
 
 
 def find_controls(
@@ -123,7 +126,7 @@ def search_logic(data: Prepared, *, progress: Progress) -> tuple[Laws | None, Co
         progress: Callback that reports progress.
     """
     readings, system, logic = data.readings, data.system, data.config.logic
-    laws = search_laws(readings, system, progress=progress) if logic.laws else None
+    laws = search_laws(readings, system, formulas=logic.formulas, progress=progress) if logic.laws else None
     if not logic.controls or len(system.sites) > 1:
         return laws, None
     settings = ControlSettings(timezone=data.config.windows.timezone)
