@@ -75,7 +75,7 @@ def score(plant: Plant, laws: Iterable[Law]) -> tuple[int, int, float]:
         if not said:
             continue
         found += 1
-        apart = [abs(said[0].values(name)[0] / true - 1) for name, true in one.parameters.items()]
+        apart = one.distances(said[0])
         worst = max([worst, *apart])
         near += max(apart, default=0.0) <= 0.1
     return found, near, worst

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -136,8 +136,9 @@ def search_logic(data: Prepared, *, progress: Progress) -> tuple[Laws | None, Co
 def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
     """Leave out rules that say no more than a law.
 
-    These are rules about the same quantities as a balance or a proportion, and rules from a state to the 0 of which a
-    law says that it holds in this state. A rule that also holds vice versa says more.
+    These are rules about the same quantities as a balance or a proportion, rules about the same sensors as a formula,
+    and rules from a state to the 0 of which a law says that it holds in this state. A rule that also holds vice versa
+    says more.
 
     Args:
         rules: The rules; a note says how many were left out.
@@ -146,7 +147,14 @@ def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
     exact = [law for law in laws if law.definition.is_equation or law.definition.has_factor]
     stated = {_quantities_of_law(law) for law in exact if law.condition is None}
     at_rest = {_state_of_law(law) for law in laws} - {None}
-    implied = np.array([_quantities_of_rule(rule) in stated or _state_of_rule(rule) in at_rest for rule in rules], bool)
+    formulas = {about for law in laws for about in _sensors_of_law(law)}
+    implied = np.array(
+        [
+            _quantities_of_rule(rule) in stated or _state_of_rule(rule) in at_rest or _sensors_of_rule(rule) in formulas
+            for rule in rules
+        ],
+        bool,
+    )
     if not implied.any():
         return rules
     count = int(implied.sum())
@@ -155,6 +163,21 @@ def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
     if implied.all():
         note += ", so that no rule remains: the laws tell it all (laws=False, or --no-laws, keeps the rules instead)"
     return replace(rules.take(np.flatnonzero(~implied)), notes=(*rules.notes, note))
+
+
+def _sensors_of_law(law: Law) -> Iterator[frozenset[str]]:
+    """The sensors that a formula relates at each place, and their kinds; none of a bound, which says less."""
+    if law.names_sensors and law.definition.low and law.definition.high and len(law.terms) > 1:
+        yield frozenset(term.name for term in law.terms)
+        yield from (frozenset(one.sensors[: len(law.terms)]) for one in law.by_place)
+
+
+def _sensors_of_rule(rule: Rule) -> frozenset[str] | None:
+    """The sensors of a rule about readings, or their kinds if it is about every place; ``None`` for other rules."""
+    features = [item.feature for item in (*rule.antecedent, rule.consequent)]
+    if any(one.aspect is not Aspect.MEASUREMENT or one.reads for one in features):
+        return None
+    return frozenset(one.label if rule.pattern else one.subject for one in features)
 
 
 _Quantities = tuple[str, frozenset[tuple[str, str]]]

@@ -753,6 +753,7 @@ def _own_exponent(pipe: Candidate, site: SiteData) -> tuple[float, float] | None
 
 
 _MIN_ALTERNATE, _MIN_LATER_R2, _MIN_IN_BAND, _MIN_GAIN, _MIN_WEEKS = 0.4, 0.2, 0.75, 0.15, 0.75
+_WIDEST = 0.35  # of the spread: a curve with a wider band says little
 _CLEARLY = 0.02  # by which a curve of all seasons has to hold more often than that of the first part
 
 
@@ -815,7 +816,7 @@ def _curved(chosen: Curve, left: Floats, driver: Floats, fitted_on: Bools, rest:
     band = MARGIN * float(np.quantile(apart[fitted_on], COVERED))
     band = round_up(max(band, find_resolution(left[fitted_on][:20_000]), FINEST * central(left[fitted_on])))
     share = float((apart[rest] <= band).mean())
-    if share < _MIN_IN_BAND:
+    if share < _MIN_IN_BAND or band > _WIDEST * central(left[fitted_on | rest]):
         return None
     seen = float(driver[fitted_on].min()), float(driver[fitted_on].max())
     rows = int((fitted_on | rest).sum())
