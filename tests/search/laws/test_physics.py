@@ -243,3 +243,13 @@ def test_rules_between_a_reading_and_what_it_is_proportional_to_are_left_out() -
 
     assert between(alone) > 0 and between(with_laws) == 0
     assert any("follow" in note and "left out" in note for note in with_laws.rules.notes)
+
+
+def test_a_detector_has_formulas_as_evidence() -> None:
+    system = plant(2).system(1)
+    detector = th.Detector(rules=False, ranges=False, controls=False).fit(system.sensors.upto("2024-02-15"))
+    later = system.sensors.between("2024-02-15", "2024-03-15").to_polars()
+    wrong = later.with_columns(heat=later["heat"] * 1.5)
+    kinds = system.sensors.sensors
+    normal, broken = (detector.score(th.SensorData.from_wide(one, sensors=kinds)) for one in (later, wrong))
+    assert normal["alarm"].mean() < 0.05 < 0.9 < broken["alarm"].mean()
