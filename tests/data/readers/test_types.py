@@ -89,7 +89,7 @@ def test_set_points_are_no_conclusions_unless_asked_for() -> None:
     """Regression: "if the room is below 18.4 °C, then its target is 18 °C"."""
     setting = [18.0 + 4 * (k // 25 % 2) for k in range(N)]
     frame = frame_of(room_target=setting, room_temp=[x - 0.5 + k % 3 / 10 for k, x in enumerate(setting)])
-    table = th.transactions(frame, windows="10min", bins=3)
+    table = th.transactions(frame, windows="10min", bins=2)
     found = {rule.consequent.feature.subject for rule in th.Exact(max_antecedents=1).mine(table)}
     assert found == {"room_temp"}
     asked = th.Exact(max_antecedents=1, consequent="room_target").mine(table)
