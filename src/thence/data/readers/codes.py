@@ -171,7 +171,7 @@ def _ends(part: TypedTable, ids: Sequence[str]) -> Iterator[tuple[str, float, fl
     if not ids:
         return
     if part.wide:
-        found = []
+        found: list[tuple[str, float | None, float | None]] = []
         for some, columns in column_batches(frame, ids, source, in_memory=part.table.in_memory):
             cells = [pl.col(id).cast(pl.Float64) for id in some]
             cells = [cell.filter(cell.is_finite()) for cell in cells]
