@@ -322,5 +322,5 @@ def _checked_binding(sensors: SensorData, graph: KnowledgeGraph, binding: Bindin
 
 
 def _are_few(lost: int, total: int) -> bool:
-    """Whether so few sensors lack a node that the others are named right: at most a third."""
-    return 3 * lost <= total
+    """Whether so few sensors lack a node that the others are named right: at most two thirds."""
+    return 3 * lost <= 2 * total
