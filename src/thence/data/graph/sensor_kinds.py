@@ -18,6 +18,7 @@ from thence.data.graph.matching import most_specific_label
 from thence.data.graph.name_rules import WATER_LETTERS
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.records import list_values
+from thence.data.readings.counters import UNKNOWN, rate_of_kind
 from thence.data.readings.few_values import same_types
 from thence.data.readings.sensors import Sensor, SensorData
 
@@ -90,7 +91,9 @@ def with_kinds_of(
         (Sensor(id='P_J1', kind='pressure', unit='', categorical=False),)
     """
     found = find_kinds(sensors.sensors, graph, binding, ontology)
-    found = replace(found, kinds=_with_units(sensors.sensors, found.kinds, units or {}))
+    kinds = _with_units(sensors.sensors, found.kinds, units or {})
+    rates = {id: rate_of_kind(*kinds[id]) for id in sensors.readings.counters if id in kinds}
+    found = replace(found, kinds={**kinds, **rates})
     if not found.kinds:
         return sensors
     data = sensors.with_kinds(found.kinds, notes=found.notes)
@@ -126,7 +129,7 @@ def find_kinds(
         node = binding.get(sensor.id)
         if node is None or (sensor.kind and sensor.unit):
             continue
-        unit = sensor.unit or _unit_of(node, graph)
+        unit = sensor.unit.removesuffix(UNKNOWN) or _unit_of(node, graph)
         if sensor.kind:
             if unit:
                 kinds[sensor.id] = (sensor.kind, unit)
