@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from thence.data.graph.ontology import Ontology
 from thence.data.graph.point_names import class_of_point, words_of
 from thence.data.graph.records import DatedValue, Edge, Node
 from thence.data.graph.units import find_units
+from thence.data.loaders import read_graph
 from thence.language.patterns import Pattern
 
 
@@ -124,6 +126,17 @@ def test_a_model_of_several_buildings_gets_no_site() -> None:
     }
     graph = in_one_habit(graph_of(classes, [*sorted(ONE), "w hasPoint o"]))
     assert not graph.with_label("Site")
+
+
+def test_blank_nodes_are_called_as_people_call_them(tmp_path: Path) -> None:
+    text = """@prefix brick: <https://brickschema.org/schema/Brick#> . @prefix : <urn:x#> .
+    @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+    :A a brick:AHU ; brick:hasPart [ a brick:Fan ; brick:hasPoint [ a brick:Fan_Status ; rdfs:label "SF-S" ] ],
+        [ a brick:Heating_Coil ; rdfs:label "coil" ] ; brick:area [ brick:value 3 ] ."""
+    (tmp_path / "a.ttl").write_text(text, encoding="utf-8")
+    assert sorted(in_one_habit(read_graph(tmp_path / "a.ttl", fold=False)).nodes) == [
+        "A", "A/area", "Fan of A", "SF-S", "coil",
+    ]  # fmt: skip
 
 
 def test_223p_becomes_equipment_with_points() -> None:
