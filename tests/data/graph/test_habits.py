@@ -195,3 +195,18 @@ def test_words_about_a_point_give_its_class(words: str, expected: str) -> None:
 
 def test_no_words_give_no_class() -> None:
     assert class_of_point([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("links", "name", "of_one"),
+    [
+        (["b hasPart r"], "Buildings that it is part of", "Building that it is part of"),
+        (["r hasPart b"], "Buildings that are part of it", "Building that is part of it"),
+        (["b feeds r"], "Buildings that feed it", "Building that feeds it"),
+    ],
+)
+def test_roles_are_named_in_english(links: list[str], name: str, of_one: str) -> None:
+    index = GraphIndex(graph_of({"b": "Building", "r": "Room"}, links))
+    found, _ = discover(Carriers.of(index, {"p": "power", "t": "temp"}, {"p": "b", "t": "r"}), min_embeddings=1)
+    (role,) = next(pattern.roles for pattern in found if pattern.nodes[0].label == "Room")
+    assert (role.name, role.name_of_one) == (name, of_one)

@@ -2,9 +2,9 @@
 
 Ids are local names (``Room1``), with a prefix if two namespaces share a name; the property ``iri`` holds the full
 name. A blank node has its label as id, or its class if it is a thing of another thing (``Fan of AHU``), else the name
-of the statement that refers to it (``AHU/area``), so that its id is the same every time the file is read. Vocabulary (classes, properties, ontology headers) is left out. A property may have several values;
-those of names and comments are joined by ``; ``. Of several languages English is kept, else the values without a
-language.
+of the statement that refers to it (``AHU/area``), so that its id is the same every time the file is read. Vocabulary
+(classes, properties, ontology headers) is left out. A property may have several values; those of names and comments are
+joined by ``; ``. Of several languages English is kept, else the values without a language.
 
 Value nodes are folded into properties: ``:room :area [ qudt:value 12.5 ; qudt:unit unit:M2 ]`` uses a node to state
 that the area is 12.5 m². A node is such a value if exactly one statement refers to it, it has one number or string
