@@ -84,14 +84,23 @@ def test_a_binding_that_misses_a_few_sensors_is_enough(files: Path) -> None:
 
 def test_many_sensors_without_a_node_are_an_error(files: Path, tmp_path: Path) -> None:
     frame = pl.read_parquet(files / "sensors.parquet")
-    renamed = {name: f"x{number}" for number, name in enumerate(frame.columns[1:3])}
-    frame.rename(renamed).write_parquet(tmp_path / "renamed.parquet")
     plain = ["--sensors", tmp_path / "renamed.parquet", "--graph", files / "graph.json", "--enrich", "lifted"]
+    renamed = {name: f"x{number}" for number, name in enumerate(frame.columns[1:5])}
+    frame.rename(renamed).write_parquet(tmp_path / "renamed.parquet")
     told = fail("mine", *plain, "--out", tmp_path / "run")
-    assert "2 of 5 sensors cannot be bound" in told
+    assert "4 of 5 sensors cannot be bound" in told
     assert "--bind SENSOR=NODE" in told
     told = succeed("check", *plain, "--partial", "--out", tmp_path / "run")
-    assert "2 sensors belong to no node of the graph and are left out" in " ".join(told.split())
+    assert "4 sensors belong to no node of the graph and are left out" in " ".join(told.split())
+
+
+def test_columns_without_a_node_are_noted_if_a_third_of_the_others_have_one(files: Path, tmp_path: Path) -> None:
+    frame = pl.read_parquet(files / "sensors.parquet")
+    renamed = {name: f"x{number}" for number, name in enumerate(frame.columns[1:4])}
+    frame.rename(renamed).write_parquet(tmp_path / "renamed.parquet")
+    plain = ["--sensors", tmp_path / "renamed.parquet", "--graph", files / "graph.json", "--enrich", "lifted"]
+    told = succeed("mine", *plain, "--out", tmp_path / "run")
+    assert "3 sensors belong to no node of the graph and are left out" in " ".join(told.split())
 
 
 def test_a_partial_binding_of_the_caller_is_taken(files: Path) -> None:
