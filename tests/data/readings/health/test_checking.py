@@ -82,7 +82,7 @@ def test_what_changes_everywhere_is_an_event_and_not_a_spike() -> None:
 def test_sensors_without_readings_and_with_only_0() -> None:
     columns = {name: walk(k) for k, name in enumerate("abc")}
     columns |= {"silent": np.full(N, np.nan), "zero": np.zeros(N)}
-    kinds = {name: "pressure" for name in ("a", "b", "c", "zero")}
+    kinds = dict.fromkeys(("a", "b", "c", "zero"), "pressure")
     found = {one.finding.sensor: one.finding.what for one in check_series(series(columns, kinds))}
     assert found == {"silent": "dead", "zero": "dead"}
     columns["a"] = np.where(columns["a"] > 50, columns["a"], 0.0)  # then 0 is a usual value of the kind
