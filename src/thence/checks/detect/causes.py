@@ -166,7 +166,7 @@ def residual_reasons(
     standard = np.nan_to_num(found.errors[frame] / found.units[frame])
     lasting = np.abs(scored.signals.slow[:, frame])
     speaks = np.maximum(np.abs(standard) / checks.clip, lasting / _QUIET / 2)
-    out = []
+    out: list[Broken] = []
     for column in np.argsort(-speaks, kind="stable")[:most].tolist():
         sudden = np.abs(standard[column]) > _QUIET
         one_of_many = scored.scores[frame] > 1 and not out  # an alarm may be the sum of small errors
