@@ -65,7 +65,7 @@ def write_page(folder: Path) -> None:
     told = [tell(list(read_records(folder / f"{name}.jsonl"))) for name, tell in others]
     parts = [INTRODUCTION, *hanoi_part(folder), *told, LIMITS]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "index.md").write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
+    (folder / "record.md").write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
 
 
 INTRODUCTION = """# Detection

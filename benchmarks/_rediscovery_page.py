@@ -233,7 +233,7 @@ The first ten sentences about controls and about laws, and what the peers say ab
 def write_files(studies: Sequence[Findings], folder: Path, *, days: int, regions: int, limit_s: int) -> None:
     """Write the page and the tables."""
     page = format_page(studies, days=days, regions=regions, limit_s=limit_s)
-    (folder / "index.md").write_text(page, encoding="utf-8")
+    (folder / "record.md").write_text(page, encoding="utf-8")
     with (folder / "controls.csv").open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(CONTROL_COLUMNS)

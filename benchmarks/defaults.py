@@ -1,6 +1,6 @@
 """What ``thence mine --dataset NAME`` gives with no other option, for all seven data sets.
 
-    python benchmarks/defaults.py                prints the page docs/results/defaults.md
+    python benchmarks/defaults.py                prints docs/records/defaults.md
     python benchmarks/defaults.py net3 ltown     only these
 
 Every data set runs in a process of its own, after one run that fills the caches of simulations and compiled kernels, so

@@ -106,7 +106,7 @@ class Server:
 def opening(run: Path) -> tuple[float, float, Server]:
     """Seconds from the start of the command to the first page of rules, those of the processor, and the server."""
     server = Server(run)
-    server.get("runs/0/rules", {"limit": "50"})
+    server.get("runs/0/findings", {"limit": "50"})
     return time.perf_counter() - server.begin, server.spent, server
 
 
@@ -137,12 +137,17 @@ def measure(server: Server, opened: list[list[float]]) -> None:
     # What is prepared in the background is done soon after; a person does not type faster.
     while server.get("runs", {})[1]["runs"][0]["data"] == "loading":  # type: ignore[index]
         time.sleep(0.2)
-    _, first = server.get("runs/0/rules", {})
+    _, first = server.get("runs/0/findings", {})
     by_clock, by_processor = (statistics.median(column) for column in zip(*opened, strict=True))
-    print(f"\n### {first['total']:,} rules: open in {by_clock:.2f} s ({by_processor:.2f} s of the processor)\n")
+    print(
+        f"\n### {first['counts']['rule']:,} rules: open in {by_clock:.2f} s ({by_processor:.2f} s of the processor)\n"
+    )
     print("| request | ms | processor ms | again ms |\n|---|--:|--:|--:|")
     requests = {
-        **{title: ("runs/0/rules", [{**one, "limit": "50"} for one in queries]) for title, queries in REQUESTS.items()},
+        **{
+            title: ("runs/0/findings", [{**one, "limit": "50"} for one in queries])
+            for title, queries in REQUESTS.items()
+        },
         "scatter of a filter": ("runs/0/scatter", [{"min_lift": "1.5"}]),
         "comparison of two such runs": ("compare", [{"a": "0", "b": "0"}]),
     }

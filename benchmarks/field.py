@@ -6,8 +6,12 @@
 
 A system is a folder with data and a ``truth.json``: ``files`` says what each file is, ``reads`` how it should read. The
 files are passed to the public functions as an operator would pass them, without any option but the step of files
-without times; what is read is compared with the truth. A group of columns is a function from a ``Case`` to cells, in
-``GROUPS``.
+without times; what is read and what is reported is compared with the truth. A group of columns is a function from a
+``Case`` to cells, in ``GROUPS``.
+
+An expected statement counts as found if one of the run names its sensors, or has words of its sentence where it holds
+at several places, and all its constants within their tolerance. Whether a forbidden one was reported has to be read:
+``--why`` lists the sentences.
 """
 
 from __future__ import annotations
@@ -26,8 +30,11 @@ from typing import Any
 import polars as pl
 
 import thence as th
+from thence.data.readings.directions import is_direction
 from thence.data.readings.durations import parse_duration
+from thence.data.readings.sensors import Sensor
 from thence.data.readings.steps import own_step
+from thence.statements.controls.sentences import format_controls, group_controls
 
 MODELS = (".ttl", ".inp", ".zinc", ".trio", ".json")
 BESIDES = ("points", "which", "graph", "calendar", "entity", "device", "column", "register", "district")
@@ -78,6 +85,28 @@ class Case:
         """The readings, or ``None`` if they cannot be read."""
         try:
             return th.read_sensors(self.sensors if len(self.sensors) > 1 else self.sensors[0], **self.options)
+        except th.errors.ThenceError as error:
+            self.why.append(f"{error}".replace("\n", " "))
+        return None
+
+    @property
+    def models(self) -> list[str]:
+        """Files that say where the sensors are: models, and lists of points and places."""
+        roles = self.truth["files"]
+        lists = ("points", "which", "graph", "entity", "device", "column", "register")
+        return [
+            str(self.folder / name)
+            for name, role in roles.items()
+            if not self.part and Path(name).suffix != ".txt" and (name.endswith(MODELS) or role.startswith(lists))
+        ]
+
+    @cached_property
+    def run(self) -> th.Run | None:
+        """What mining gives with nothing but the files, or ``None`` if it fails."""
+        graph = self.models if len(self.models) != 1 else self.models[0]
+        readings: list[str] | str = self.sensors if len(self.sensors) > 1 else self.sensors[0]
+        try:
+            return th.mine(readings, graph or None, progress="off", read_sensors=self.options)
         except th.errors.ThenceError as error:
             self.why.append(f"{error}".replace("\n", " "))
         return None
@@ -174,20 +203,145 @@ def columns(case: Case) -> Cells:
 
 
 def types(case: Case) -> Cells:
-    """How many sensors have the type that they should: states are states, all else is numbers."""
+    """How many sensors have the type that they should, and whether the time zone and missing readings are right."""
     if case.data is None:
-        return {"types": ""}
+        return {"types": "", "zone": "", "missing": ""}
     right = wrong = 0
     for entry in case.reads["sensors"]:
         if id := case.found.get(entry["column"]):
-            same = case.data.sensor(id).categorical == (entry["type"] == "state")
+            same = READS_AS[entry["type"]](case.data, case.data.sensor(id))
             right, wrong = right + same, wrong + (not same)
             if not same:
                 case.why.append(f"{id} is no {entry['type']}")
-    return {"types": f"{right}/{right + wrong}"}
+    return {"types": f"{right}/{right + wrong}", "zone": zone_of(case), "missing": missing_of(case)}
 
 
-GROUPS: tuple[Callable[[Case], Cells], ...] = (starts, times, columns, types)
+READS_AS: Mapping[str, Callable[[th.SensorData, Sensor], bool]] = {
+    "number": lambda data, sensor: not sensor.categorical and sensor.id not in data.readings.counters,
+    "state": lambda data, sensor: sensor.categorical,
+    "setpoint": lambda data, sensor: not sensor.categorical,
+    "counter": lambda data, sensor: sensor.id in data.readings.counters,
+    "angle": lambda data, sensor: is_direction(sensor),
+}
+"""What each type of the truth means for a sensor."""
+
+
+def zone_of(case: Case) -> str:
+    """The time zone, where the truth names one: an IANA name, or a fixed offset."""
+    wanted = str(case.reads.get("time_zone") or "")
+    found = re.search(r"UTC([+-]\d\d):00$", wanted)
+    name = f"Etc/GMT{-int(found[1]):+d}" if found else wanted if "/" in wanted else ""
+    assert case.data is not None
+    return "" if not name else "yes" if case.data.timezone == name else f"NO ({case.data.timezone or 'none'})"
+
+
+def missing_of(case: Case) -> str:
+    """How many sensors have the share of missing readings that the truth gives, to one in a thousand."""
+    shares = case.reads.get("missing_share")
+    if not isinstance(shares, Mapping):
+        return ""
+    right = sum(
+        abs(case.frame[case.found[name]].null_count() / case.frame.height - share) < 0.001
+        for name, share in shares.items()
+        if name in case.found
+    )
+    return f"{right}/{len(shares)}"
+
+
+CONSTANTS = (
+    "on", "off", "on_below", "off_above", "on_above", "off_below", "points", "slope", "intercept", "limits", "constant",
+    "constants", "value", "cut_in", "rated",
+)  # fmt: skip
+NUMBER = re.compile(r"(\d\d:\d\d)|([-−]?\d[\d,]*(?:\.\d+)?)")
+
+
+def numbers_of(value: Any) -> Iterator[float]:
+    """Yield the numbers of a text, a list or a number; a time of day in minutes."""
+    if isinstance(value, (int, float)):
+        yield float(value)
+    elif isinstance(value, str):
+        for clock, number in NUMBER.findall(value):
+            hours, _, minutes = clock.partition(":")
+            yield 60.0 * int(hours) + int(minutes) if clock else float(number.replace("−", "-").replace(",", ""))
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from numbers_of(one)
+    elif isinstance(value, dict):
+        yield from numbers_of(list(value.values()))
+
+
+def is_near(number: float, wanted: float, tolerance: Any) -> bool:
+    """Whether a printed number is a constant or its reciprocal, within the tolerance of the truth."""
+    text = str(tolerance)
+    size = next(iter(numbers_of(text)), 0.05)
+    if "step" in text or "min" in text or "exact" in text:
+        return abs(number - wanted) <= 61 if wanted > 24 else number == wanted
+    if "%" in text:
+        share = size / 100
+        return any(abs(number - one) <= share * abs(one) for one in (wanted, 1 / wanted if wanted else 0.0))
+    return abs(number - wanted) <= size + 1e-9
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence of a run with the texts that it is found by; start and stop of an actuator are one sentence."""
+
+    kind: str
+    sentence: str
+    texts: str
+
+
+def sentences_of(run: th.Run) -> list[Said]:
+    """The sentences of a run."""
+    controls = list(run.controls)
+    out = [
+        Said("control", line, " ".join(str(text) for at in group for text in controls[at].search_texts))
+        for line, group in zip(format_controls(controls, counts=False), group_controls(controls), strict=True)
+    ]
+    others = [one for one in run.findings if one.kind != "control"]
+    return out + [Said(one.kind, one.sentence(), " ".join(map(str, one.search_texts))) for one in others]
+
+
+def is_found(entry: Mapping[str, Any], case: Case, statement: Said) -> bool:
+    """Whether a statement says what is expected: its sensors, and its constants where they could be seen."""
+    said = f"{statement.sentence} {statement.texts}"
+    names = [id for column, id in case.found.items() if column in entry["sentence"]]
+    if entry.get("places", 1) == 1 and names:
+        if sum(words(name) <= words(said) for name in names) < min(2, len(names)):
+            return False
+    elif len(words(entry["sentence"]) & words(said) - {"the", "of", "is", "a", "its", "at", "in", "and"}) < 2:
+        return False
+    seen = entry.get("x_seen", (-float("inf"), float("inf")))
+    told = list(numbers_of(statement.sentence))
+    for key in CONSTANTS:
+        for wanted in numbers_of(entry.get(key)):
+            hidden = key in ("points", "limits") and not (seen[0] <= wanted <= seen[1])
+            if not hidden and not any(is_near(one, wanted, entry.get("tolerance")) for one in told):
+                return False
+    return True
+
+
+def findings(case: Case) -> Cells:
+    """How many statements were reported, and how many of those that an engineer expects are among them."""
+    begin = time.process_time()
+    run = case.run
+    if run is None:
+        return {"mines": "NO", "mine s": "", "reported": "", "expected": ""}
+    statements = sentences_of(run)
+    expected = [entry for entry in case.truth.get("expected", []) if entry["kind"] not in ("note", "range")]
+    lost = [entry for entry in expected if not any(is_found(entry, case, one) for one in statements)]
+    case.why += [f"missed: {entry['sentence']}" for entry in lost]
+    case.why += [f"{one.kind}: {one.sentence}" for one in statements]
+    kinds = "+".join(str(sum(one.kind == kind for one in statements)) for kind in ("control", "law", "rule"))
+    return {
+        "mines": run.config.enrich.mode if case.models else "plain",
+        "mine s": f"{time.process_time() - begin:.0f}",
+        "reported": kinds,
+        "expected": f"{len(expected) - len(lost)}/{len(expected)}",
+    }
+
+
+GROUPS: tuple[Callable[[Case], Cells], ...] = (starts, times, columns, types, findings)
 """The groups of columns; each is given a case, whose readings are read once."""
 
 

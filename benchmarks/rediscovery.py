@@ -5,7 +5,7 @@
     python benchmarks/rediscovery.py --quick                 Net1, two weeks, one peer
 
 The truth are the control statements of the network files, which nobody here wrote and no search sees, and six laws of
-physics. Writes the page with its tables (``index.md``), ``controls.csv``, ``laws.csv`` and a picture of one
+physics. Writes the page with its tables (``record.md``), ``controls.csv``, ``laws.csv`` and a picture of one
 rediscovered control (``control.svg``). What was missed is printed.
 """
 

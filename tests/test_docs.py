@@ -37,6 +37,7 @@ from thence.show.reports.rows import measure_columns, rule_rows
 from thence.statements.laws.law import Law, Laws
 from tools.page_blocks import ROOT, blocks_of, read_outputs, write_outputs
 from tools.page_runner import FILES, check_output, run_page
+from tools.page_words import count_words, words_by_page
 
 PAGES = {
     str(path.relative_to(ROOT)): path
@@ -206,14 +207,27 @@ def test_links_lead_somewhere(path: Path) -> None:
                 assert anchor in anchors(there), f"{path.name} links to {target}#{anchor}"
 
 
-def test_every_page_is_in_the_navigation() -> None:
+def test_every_page_is_in_the_navigation_and_every_decision_is_listed() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    for path in ROOT.glob("docs/**/*.md"):
-        page = path.relative_to(ROOT / "docs").as_posix()
-        if not re.fullmatch(r"results/.*/table\.md|decisions/0.*\.md", page):
-            assert page in navigation, f"{page} is not in mkdocs.yml"
+    missing = [page for page in words_by_page() if f": {page}\n" not in navigation]
+    assert missing == []
+    architecture = PAGES["docs/architecture.md"].read_text(encoding="utf-8")
     for path in ROOT.glob("docs/decisions/0*.md"):
-        assert f"({path.name})" in (path.parent / "index.md").read_text(encoding="utf-8"), f"{path.name} is not listed"
+        assert f"(decisions/{path.name})" in architecture, f"{path.name} is not listed"
+
+
+def test_the_pages_are_as_long_as_people_read() -> None:
+    words = words_by_page()
+    assert sum(words.values()) <= 45_000
+    assert count_words(PAGES["README.md"].read_text(encoding="utf-8")) <= 400
+    assert words["guide/first-five-minutes.md"] <= 800
+    assert words["tutorial.md"] <= 900
+
+
+def test_every_record_is_linked_from_a_page() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in PAGES.values())
+    records = [path for path in ROOT.glob("docs/records/*.md") if f"/{path.name})" not in pages.replace("#", ")")]
+    assert records == []
 
 
 def test_the_readme_names_the_install_and_the_two_commands() -> None:

@@ -1,4 +1,4 @@
-"""Tables of ``docs/benchmarks.md`` from the stored results in ``docs/results/benchmarks/``.
+"""Tables of ``docs/records/benchmarks.md`` and other pages from the stored results in ``docs/results/benchmarks/``.
 
     python tools/benchmark_tables.py            write the tables into the page
     python tools/benchmark_tables.py --check    fail if a table of the page differs from its results
@@ -20,8 +20,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "benchmarks"
 PAGES = (
-    ROOT / "docs" / "benchmarks.md",
     ROOT / "docs" / "guide" / "aerial.md",
+    ROOT / "docs" / "records" / "benchmarks.md",
+    ROOT / "docs" / "records" / "scale.md",
     ROOT / "docs" / "results" / "scale" / "index.md",
 )
 PLACE = re.compile(r"(<!-- table: ([\w.-]+)/([\w.-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)

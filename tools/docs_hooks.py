@@ -1,5 +1,8 @@
 """Hooks of mkdocs: outputs below code blocks that were run, the list of modules, and drawings in the page's colours.
 
+Records (decisions, tables of experiments, what benchmarks printed) are copied into the site as they are: pages link to
+them, nothing renders or searches them.
+
 Outputs are stored by ``make docs-outputs``. Comments that tell the tests how to run a block, and those that say where a
 number comes from (``findings.py``), are left out of the site.
 """
@@ -12,7 +15,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.structure.files import File, Files
 from page_blocks import BLOCK, ROOT, Block, block_of, output_key, read_outputs
+from page_words import is_record
 
 LONG = 26  # lines; longer output is folded
 WIDE = 120  # characters, the width of the terminal that commands print to; longer lines are sentences, and wrap
@@ -21,9 +26,24 @@ SOURCE = re.compile(r"<!--(?:: [^>]*?|\.)-->")
 IMAGE = re.compile(r'<p>\s*<img alt="(?P<alt>[^"]*)" src="(?P<source>[^"]*?img/[\w-]+\.svg)"[^>]*/?>\s*</p>')
 
 
+class Record(File):
+    """A Markdown file that is copied, and no page."""
+
+    def is_documentation_page(self) -> bool:
+        return False
+
+
+def on_files(files: Files, *, config: Any, **_: object) -> Files:
+    """Take records out of the pages."""
+    for file in [file for file in files if is_record(file.src_uri)]:
+        files.remove(file)
+        files.append(Record(file.src_uri, config.docs_dir, config.site_dir, use_directory_urls=False))
+    return files
+
+
 def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
     """Put outputs below the blocks of a page, drop the comments before them, and rank guides first in the search."""
-    if page.file.src_uri.startswith(("decisions/", "results/")):
+    if page.file.src_uri.startswith("results/"):
         page.meta.setdefault("search", {"boost": 0.05})
     markdown = markdown.replace("<!-- modules -->", module_tables() if "<!-- modules -->" in markdown else "")
     return with_plain_pipes(SOURCE.sub("", with_outputs(markdown, page=f"docs/{page.file.src_uri}")))

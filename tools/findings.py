@@ -11,6 +11,12 @@ A number in the text stands between two comments, which the site leaves out. The
 - ``<!--: made optimisers; evaluations-->50,000<!--.-->``: a parameter of the stored repeats of a procedure.
 - ``<!--: repeats semantics; hanoi-->20<!--.-->``: the number of stored repeats of a procedure.
 - ``<!--: csv scale/scale.csv; sensors=10000; seconds-->55<!--.-->``: a cell of another CSV file of ``docs/results``.
+- ``<!--: record records/defaults.md; net3; rules-->25<!--.-->``: a cell of a record (``record_tables.py``), by the
+  first cells of its row, separated by ``|``, and the head of its column; ``FILE#HEADING`` names one of several tables.
+  The style ``first`` takes what is before the first space, ``whole`` what is before the first bracket.
+- ``<!--: said records/a.md; S is-->0.88<!--.-->``: the number that follows some words of a record.
+- ``<!--: rows records/a.md#HEADING; data set | rules; net3 / hanoi-->…<!--.-->``: columns of a table of a record, and
+  if wanted only the rows that begin so.
 - ``<!--: given-->0.8<!--.-->``: a setting, a name, or a number of the paper that is in no table.
 - ``<!--: table claims-->…<!--.-->``: a table of ``finding_tables.py``.
 
@@ -27,7 +33,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from tools.benchmark_tables import PLACE
 from tools.finding_tables import DATASETS, make_table
+from tools.record_tables import copy_table, find_cell, find_said
 from tools.result_numbers import (
     NOTHING,
     RESULTS,
@@ -39,7 +47,23 @@ from tools.result_numbers import (
     write_result_tables,
 )
 
-PAGES = (ROOT / "docs" / "what-we-found.md", RESULTS / "deviations.md", RESULTS / "about.md")
+DOCS = ROOT / "docs"
+# Pages on which every number has a mark, and pages with marks here and there.
+PAGES = (
+    DOCS / "what-we-found.md",
+    DOCS / "benchmarks.md",
+    DOCS / "results" / "rediscovery" / "index.md",
+    DOCS / "results" / "detection" / "index.md",
+    DOCS / "results" / "defaults.md",
+    DOCS / "records" / "what-we-found.md",
+    DOCS / "records" / "deviations.md",
+    DOCS / "records" / "about.md",
+)
+QUOTING = (
+    ROOT / "README.md",
+    DOCS / "evidence.md",
+    *(DOCS / "guide" / f"{name}.md" for name in ("laws", "which-enrichment")),
+)
 MARK = re.compile(r"<!--: (?P<source>[^>]*?)-->(?P<text>.*?)<!--\.-->", re.S)
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
 LINK = re.compile(r"\]\([^)]*\)")
@@ -47,6 +71,7 @@ COMMENT = re.compile(r"<!--.*?-->", re.S)
 DIGITS = re.compile(r"[^\s|]*\d[^\s|]*")
 NAMES = re.compile(
     r"\b(?:[Ee]xperiments?|[Tt]ables?|[Ff]igures?|section)s? \d+(?:\.\d+)?(?:(?:, | and | to )\d+(?:\.\d+)?)*"
+    r"|\b(?:[Nn]et[136]|ky4|ky10|MZVAV-2-1|Python 3|F1|H200)\b"
 )
 
 
@@ -65,7 +90,7 @@ def fill_in(text: str, numbers: ResultNumbers) -> str:
 
 def find_unaccounted(text: str) -> list[str]:
     """Return the words with digits that are outside of marks, code, links and names of experiments and tables."""
-    rest = MARK.sub("", text)
+    rest = PLACE.sub("", MARK.sub("", text))
     for pattern in (CODE, LINK, COMMENT, NAMES):
         rest = pattern.sub("", rest)
     return DIGITS.findall(rest)
@@ -73,7 +98,7 @@ def find_unaccounted(text: str) -> list[str]:
 
 def find_misplaced(text: str) -> list[str]:
     """Return the marks within a line that begin it: Markdown would take the line for HTML."""
-    return re.findall(r"^<!--: (?!table )[^>]*-->", text, re.M)
+    return re.findall(r"^<!--: (?!table |rows )[^>]*-->", text, re.M)
 
 
 def _find(mark: re.Match[str], numbers: ResultNumbers) -> str:
@@ -86,7 +111,7 @@ def _find(mark: re.Match[str], numbers: ResultNumbers) -> str:
     parts = [part.strip() for part in (rest if kind in _KINDS else source).split(";")]
     try:
         return _KINDS.get(kind, _find_number)(parts, numbers)
-    except (KeyError, IndexError, ValueError) as error:
+    except (KeyError, IndexError, ValueError, OSError) as error:
         raise ValueError(f"cannot read the mark <!--: {source}-->: {error}") from error
 
 
@@ -142,6 +167,27 @@ def _count_repeats(parts: list[str], numbers: ResultNumbers) -> str:
     return str(sum(repeat.work == work and repeat.dataset == dataset for repeat in numbers.repeats))
 
 
+def _find_record_cell(parts: list[str], numbers: ResultNumbers) -> str:
+    place, row, column, *style = parts
+    path, _, heading = place.partition("#")
+    keys = tuple(key.strip() for key in row.split("|"))
+    cell = find_cell(numbers.folder.parent / path, keys, column, heading=heading)
+    return cell.partition({"first": " ", "whole": " ("}[style[0]])[0] if style else cell
+
+
+def _find_said(parts: list[str], numbers: ResultNumbers) -> str:
+    path, words = parts
+    return find_said(numbers.folder.parent / path, words)
+
+
+def _copy_rows(parts: list[str], numbers: ResultNumbers) -> str:
+    place, columns, *rows = parts
+    path, _, heading = place.partition("#")
+    names = tuple(column.strip() for column in columns.split("|"))
+    keep = tuple(row.strip() for row in rows[0].split(" / ")) if rows else ()
+    return f"\n\n{copy_table(numbers.folder.parent / path, names, heading=heading, keep=keep)}\n\n"
+
+
 def _find_csv_cell(parts: list[str], numbers: ResultNumbers) -> str:
     path, where, column, *style = parts
     wanted = dict(pair.strip().split("=", 1) for pair in where.split(",")) if where else {}
@@ -159,6 +205,9 @@ _KINDS: Mapping[str, Callable[[list[str], ResultNumbers], str]] = MappingProxyTy
         "made": _find_parameter,
         "repeats": _count_repeats,
         "csv": _find_csv_cell,
+        "record": _find_record_cell,
+        "said": _find_said,
+        "rows": _copy_rows,
     }
 )
 
@@ -173,11 +222,11 @@ def main(arguments: list[str] | None = None) -> int:
         write_result_tables(ResultNumbers(), RESULTS)
     numbers = ResultNumbers()
     wrong = 0
-    for page in PAGES:
+    for page in (*PAGES, *QUOTING):
         before = page.read_text(encoding="utf-8")
         after = fill_in(before, numbers)
         name = page.relative_to(ROOT)
-        for word in find_unaccounted(after):
+        for word in find_unaccounted(after) if page in PAGES else ():
             sys.stdout.write(f"{name}: '{word}' has no mark\n")
             wrong = 1
         if options.check and before != after:

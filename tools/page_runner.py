@@ -128,7 +128,7 @@ def files_of_sensor_data(folder: Path) -> None:
 
 
 def files_of_first_five_minutes(folder: Path) -> None:
-    """What the scripts of the page write."""
+    """What the scripts of the two pages write."""
     for script, name in (("make_scada", "utility"), ("make_buildings", "buildings")):
         runpy.run_path(str(ROOT / "examples" / "first_five_minutes" / f"{script}.py"))["main"](folder / name)
 
@@ -136,6 +136,7 @@ def files_of_first_five_minutes(folder: Path) -> None:
 # The files that a page calls the reader's own.
 FILES: dict[str, Callable[[Path], None]] = {
     "README.md": files_of_readme,
+    "docs/guide/buildings.md": files_of_first_five_minutes,
     "docs/guide/command-line.md": files_of_command_line,
     "docs/guide/first-five-minutes.md": files_of_first_five_minutes,
     "docs/guide/sensor-data.md": files_of_sensor_data,

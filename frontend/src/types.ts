@@ -1,7 +1,7 @@
 // Made by frontend/make_types.py from the schemas of the report and the explorer; do not edit.
 
 export interface IndexedTexts {
-  kind: "rule" | "law" | "control" | "range";
+  kind: "rule" | "law" | "control" | "range" | "place" | "sensor";
   id: number;
   left: number[];
   right: number[];
@@ -56,6 +56,8 @@ export interface Card {
   about: "law" | "control" | "rule";
   id: number;
   place: string;
+  spot: number | null;
+  violations: number[];
   why: string;
   traces: Trace[];
   held: Span[];
@@ -70,9 +72,17 @@ export interface Card {
 }
 
 export interface ControlRow {
+  kind: "control";
   id: number;
+  members: number[];
   key: string;
+  keys: string[];
   sentence: string;
+  name: string;
+  events: string[];
+  where: string;
+  switches: number;
+  explained: number;
   actuator: string;
   sensor: string;
   review: Review | null;
@@ -181,10 +191,12 @@ export interface KnownRow {
 }
 
 export interface LawRow {
+  kind: "law";
   id: number;
+  members: number[];
   key: string;
   sentence: string;
-  statement: string;
+  in_full: string;
   rows: number;
   held: number;
   share: number | null;
@@ -239,6 +251,7 @@ export interface NodeShare {
 }
 
 export interface PlaceShare {
+  spot: number;
   name: string;
   rows: number;
   held: number;
@@ -279,7 +292,9 @@ export interface Review {
 }
 
 export interface RuleRow {
+  kind: "rule";
   id: number;
+  members: number[];
   key: string;
   sentence: string;
   formal: string;
@@ -395,6 +410,33 @@ export interface Facet {
   more: number;
 }
 
+export interface FindingsPage {
+  counts: Record<string, number>;
+  variants: number;
+  total: number;
+  offset: number;
+  findings: (RuleRow | LawRow | ControlRow)[];
+  named: Hit[];
+  facets: Facet[];
+  milliseconds: number;
+}
+
+export interface Here {
+  kind: string;
+  id: number;
+  sentence: string;
+  rows: number;
+  held: number;
+  exception: boolean;
+}
+
+export interface Hit {
+  kind: "place" | "sensor";
+  id: string;
+  what: string;
+  node: string;
+}
+
 export interface Monitor {
   id: number;
   name: string;
@@ -405,29 +447,18 @@ export interface Monitor {
 
 export interface NodeDetail {
   id: string;
-  name: string;
   classes: string[];
   properties: string[][];
   sensors: string[];
   neighbours: string[];
-  laws: LawRow[];
-  controls: ControlRow[];
-  rules: number;
+  here: Here[];
+  alerts: Alert[];
+  findings: number;
 }
 
 export interface Outline {
-  facts: Fact[];
-  laws: LawRow[];
-  controls: ControlRow[];
   mining: Mining;
   notes: string[];
-}
-
-export interface Places {
-  rule: number;
-  n_places: number;
-  nodes: string[];
-  why: string;
 }
 
 export interface Problem {
@@ -444,16 +475,6 @@ export interface ReviewRequest {
 export interface Reviewed {
   key: string;
   review: Review | null;
-}
-
-export interface RulePage {
-  total: number;
-  offset: number;
-  controls: ControlRow[];
-  laws: LawRow[];
-  rules: RuleRow[];
-  facets: Facet[];
-  milliseconds: number;
 }
 
 export interface RunEntry {

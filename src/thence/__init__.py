@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from thence.language.constraints import ItemFilter as ItemFilter
     from thence.language.items import Item as Item
     from thence.runs.configuration import Config as Config
+    from thence.runs.health import health as health
     from thence.runs.inputs import read_system as read_system
     from thence.runs.itemsets import itemsets as itemsets
     from thence.runs.known import read_known as read_known
@@ -77,6 +78,7 @@ _names, _get, _ = lazy_names(
         "language.constraints": ("ItemFilter",),
         "language.items": ("Item",),
         "runs.configuration": ("Config",),
+        "runs.health": ("health",),
         "runs.inputs": ("read_system",),
         "runs.itemsets": ("itemsets",),
         "runs.known": ("read_known",),

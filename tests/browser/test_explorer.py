@@ -44,9 +44,9 @@ class Site:
     def rules(self) -> list[dict[str, Any]]:
         """The first rules of the first run."""
         base, _, token = self.address.partition("/?token=")
-        request = Request(f"{base}/api/runs/0/rules", headers={"Authorization": f"Bearer {token}"})
+        request = Request(f"{base}/api/runs/0/findings", headers={"Authorization": f"Bearer {token}"})
         with urlopen(request) as answer:
-            return list(json.load(answer)["rules"])
+            return list(json.load(answer)["findings"])
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ def test_opens_searches_and_filters(site: Site) -> None:
     page.get_by_text(f"51–{min(every, 100)} of").wait_for()
     assert "page=1" in page.url
 
-    page.get_by_label("Search rules, laws and controls by their words").fill("if:flow_AB then:pressure_C")
-    page.wait_for_function("n => document.querySelector('.count b').textContent !== n", arg=f"{every:,} rules")
+    page.get_by_label("Search findings, places and sensors", exact=True).fill("if:flow_AB then:pressure_C")
+    page.wait_for_function("n => document.querySelector('.count b').textContent !== n", arg=f"{every:,} findings")
     searched = number_of(page)
     assert 0 < searched < every
     assert "q=" in page.url
@@ -116,16 +116,16 @@ def test_opens_searches_and_filters(site: Site) -> None:
     page.go_back()
     assert number_of(page) == searched
 
-    page.get_by_label("Search rules, laws and controls by their words").fill("nothingatall")
-    page.get_by_text("No rule fits.").wait_for()
+    page.get_by_label("Search findings, places and sensors", exact=True).fill("nothingatall")
+    page.get_by_text("No finding fits.").wait_for()
 
 
 def test_sorts_and_keeps_a_link(site: Site) -> None:
     page = site.open()
     number_of(page)
-    page.get_by_label("Order of the rules").select_option("lift")
+    page.get_by_label("Order of the list").select_option("lift")
     page.wait_for_function("() => location.hash.includes('sort=lift')")
-    page.get_by_role("button", name="The highest first").click()
+    page.get_by_role("button", name="Highest first").click()
     page.wait_for_function("() => location.hash.includes('order=up')")
     number_of(page)
     lifts = [float(text) for text in page.locator(".list .lift .num").all_text_contents()]
@@ -137,7 +137,7 @@ def test_sorts_and_keeps_a_link(site: Site) -> None:
 
 
 def test_a_node_lists_its_rules_and_a_rule_lights_its_places(site: Site) -> None:
-    page = site.open("#tab=graph")
+    page = site.open("#tab=map")
     every = number_of(page)
     wait_ready(page)
     page.locator(".graph-box canvas").first.wait_for()
@@ -145,11 +145,11 @@ def test_a_node_lists_its_rules_and_a_rule_lights_its_places(site: Site) -> None
     page.locator(".node-list .link", has_text="AB").first.click()
     page.locator(".node-panel h2").wait_for()
     assert "flow_AB" in page.locator(".node-panel").inner_text()
-    page.get_by_text("Rules that speak of").wait_for()
+    page.get_by_text("Findings at").wait_for()
     page.wait_for_function("() => document.querySelector('.list')?.ariaBusy === 'false'")
     assert 0 < number_of(page) < every
     page.locator(ITEM).first.click()
-    page.get_by_text("Lit:").first.wait_for()
+    page.get_by_text("Highlighted:").first.wait_for()
 
     # A click on the canvas: a node is hit where the drawing says that it is.
     page.keyboard.press("Escape")
@@ -215,7 +215,7 @@ def test_reviews_are_kept_and_undone(site: Site) -> None:
     page.get_by_text("Rule rejected.").wait_for()
     page.keyboard.press("n")
     page.get_by_label("Note on the rule").fill(f"Seen at the pump house {HOSTILE}")
-    page.get_by_role("button", name="Keep note").click()
+    page.get_by_role("button", name="Save note").click()
     page.locator(".note-text").wait_for()
     assert HOSTILE in page.locator(".note-text").inner_text()
     assert page.evaluate("window.hacked") is None
@@ -247,7 +247,7 @@ def test_compares_two_runs(site: Site) -> None:
 
 
 def test_alerts_come_in_live(site: Site) -> None:
-    page = site.open("#view=live&tab=graph")
+    page = site.open("#view=live&tab=map")
     page.get_by_text("Watching").wait_for()
     told = {
         "alert": 1,
@@ -262,7 +262,7 @@ def test_alerts_come_in_live(site: Site) -> None:
     page.locator(ITEM, has_text="no longer high").wait_for()
     assert "New alert" in page.locator("[aria-live=polite]", has_text="New alert").first.inner_text()
     page.locator(ITEM).first.click()
-    page.get_by_text("Lit: where the alert is.").wait_for()
+    page.get_by_text("Highlighted: where the alert is.").wait_for()
     page.get_by_role("tab", name="Evidence").click()
     page.get_by_text("20 of 24 windows since midnight").wait_for()
     assert page.evaluate("window.hacked") is None
@@ -279,8 +279,8 @@ def test_an_alert_leads_to_its_rule(site: Site) -> None:
     page.locator(ITEM, has_text="Rule 1 no longer holds").click()
     page.get_by_role("heading", name="The rule when it was mined").wait_for()
     page.locator(".evidence .figure, .evidence svg").first.wait_for()
-    page.get_by_role("tab", name="Graph").click()
-    page.get_by_text("Lit: the places of the rule of the alert.").wait_for()
+    page.get_by_role("tab", name="Map").click()
+    page.get_by_text("Highlighted: the places of the rule of the alert.").wait_for()
     page.get_by_role("tab", name="Evidence").click()
     page.get_by_role("button", name="Open the rule").click()
     page.wait_for_function(f"() => location.hash.includes('rule={row['id']}') && !location.hash.includes('live')")
@@ -289,7 +289,7 @@ def test_an_alert_leads_to_its_rule(site: Site) -> None:
 def test_laws_and_controls_are_reviewed(open_page: OpenPage) -> None:
     run = th.mine(network(), progress="off")
     with th.explore(run, browser=False) as explorer:
-        page = open_page(explorer.address + "#list=laws", allowed=(explorer.address,))
+        page = open_page(explorer.address + "#list=law", allowed=(explorer.address,))
         page.locator(ITEM).first.click()
         page.get_by_role("button", name="Accept").click()
         page.get_by_text("Law accepted.").wait_for()
@@ -311,7 +311,7 @@ def test_export_of_the_filter_and_of_ticked_rules(site: Site) -> None:
     page.locator(".tick").nth(0).check()
     page.locator(ITEM).nth(1).click()
     page.keyboard.press("x")
-    page.get_by_text("2 ticked").wait_for()
+    page.get_by_text("2 selected").wait_for()
     page.get_by_role("button", name="Export").click()
     page.get_by_label("JSON").check()
     with page.expect_download() as download:
@@ -367,7 +367,7 @@ def test_accessible(site: Site, check_access: Callable[[Any], None], *, dark: bo
     page.locator(ITEM).first.click()
     page.locator(".series-surface").wait_for()
     check_access(page)
-    page.get_by_role("tab", name="Graph").click()
+    page.get_by_role("tab", name="Map").click()
     page.locator(".graph-box canvas").first.wait_for()
     check_access(page)
     if dark:
@@ -386,7 +386,7 @@ def test_accessible(site: Site, check_access: Callable[[Any], None], *, dark: bo
 
 
 def test_colours_are_switched(site: Site) -> None:
-    page = site.open("#tab=graph")
+    page = site.open("#tab=map")
     wait_ready(page)
     page.locator(".graph-box canvas").first.wait_for()
     page.get_by_role("button", name="Use dark colours").click()
@@ -409,12 +409,15 @@ def test_a_phone_shows_one_part_at_a_time(site: Site, check_access: Callable[[An
     check_access(page)
     parts = page.get_by_role("navigation", name="Parts of the page")
     parts.get_by_role("button", name="Filter").click()
-    page.get_by_label("Search rules, laws and controls by their words").fill("pressure")
-    assert overflow(page) == 0
-    parts.get_by_role("button", name="List").click()
-    assert number_of(page) > 0
-    page.go_back()
     assert page.locator(".pane-filters").is_visible()
+    assert overflow(page) == 0
+    page.get_by_label("Search findings, places and sensors", exact=True).fill("pressure")
+    # What was found is shown at once.
+    assert not page.locator(".pane-filters").is_visible()
+    assert number_of(page) > 0
+    assert overflow(page) == 0
+    page.go_back()
+    assert page.locator(".pane-detail").is_visible()
 
 
 def test_names_of_a_plain_table_are_text(open_page: OpenPage) -> None:
@@ -427,7 +430,7 @@ def test_names_of_a_plain_table_are_text(open_page: OpenPage) -> None:
         assert number_of(page) > 0
         page.locator(ITEM).first.click()
         page.locator(".subject h2").wait_for()
-        page.get_by_role("tab", name="Graph").click()
+        page.get_by_role("tab", name="Map").click()
         page.get_by_text(re.compile("no graph|not available")).first.wait_for()
         page.get_by_role("tab", name="Details").click()
         page.locator(".counts").wait_for()
@@ -440,5 +443,5 @@ def test_a_server_that_is_gone_is_named(open_page: OpenPage) -> None:
     with th.explore(run, browser=False) as explorer:
         page = open_page(explorer.address, allowed=(explorer.address,), ignore_errors=("ERR_", "Failed to load"))
         number_of(page)
-    page.get_by_label("Search rules, laws and controls by their words").fill("flow")
+    page.get_by_label("Search findings, places and sensors", exact=True).fill("flow")
     page.get_by_text("The explorer's server does not answer.").wait_for()

@@ -474,6 +474,9 @@ def test_the_help_shows_the_defaults_that_hold() -> None:
         "pattern": config.enrich.patterns,
         "min-embeddings": config.enrich.min_embeddings,
         "max-embeddings": config.enrich.max_embeddings,
+        "hold": config.windows.hold,
+        "max-antecedents": th.Exact().max_antecedents,
+        "max-consequents": config.refine.max_consequents,
     }
     told = dict(re.findall(r"--([a-z-]+) <[a-z\[\]]+> [^<]*?\(default: (\w+)\)", out))
     assert told.pop("no-sharpen") == "no"
@@ -564,7 +567,7 @@ def test_the_configuration_of_the_guide_is_valid_and_complete(tmp_path: Path) ->
     for section in fields(config):
         if section.name not in ("seed", "miner", "system", "known"):
             own = {field.name for field in fields(getattr(config, section.name))}
-            own -= {"dataset", "options", "read_graph", "read_binding", "force", "target"}
+            own -= {"dataset", "options", "read_graph", "read_binding", "force", "target", "basket"}
             assert own == set(told[section.name]), section.name
     path.write_text(second, encoding="utf-8")
     assert th.Config.from_toml(path).input.dataset == "net3"

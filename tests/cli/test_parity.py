@@ -65,6 +65,7 @@ ONLY_ON_THE_COMMAND_LINE = {
     "--refine-set": "refine={…}",
     "--set": "every keyword that is no option is a setting of the miner",
     "--no-basket": "basket=False",
+    "--no-codes": "codes=False",
     "--no-confirm": "confirm=False",
     "--no-sharpen": "sharpen=False",
     "--no-laws": "laws=False",

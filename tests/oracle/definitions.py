@@ -54,17 +54,58 @@ def aggregate(values: list[Any], how: str) -> Any:
     }[how]()
 
 
-def windowed(world: World, starts: list[datetime], length: timedelta, how: str) -> dict[str, list[Any]]:
-    """By sensor, one value per window."""
+def windowed(
+    world: World, length: timedelta, how: str, hold: timedelta | None
+) -> tuple[list[datetime], dict[str, list[Any]]]:
+    """The windows between the first and the last reading in which some sensor has a value; by sensor, these values."""
+    moments = [moment for series in world.readings.values() for moment, _ in series]
+    starts = windows(world, length)
+    if hold is not None:
+        starts = [starts[0] + step * length for step in range((max(moments) - starts[0]) // length + 1)]
     out = {}
     for sensor, series in world.readings.items():
         chosen = how if sensor not in world.states else "last" if how == "last" else "mode"
         ordered = sorted(series, key=lambda pair: pair[0])
-        out[sensor] = [
-            aggregate([value for moment, value in ordered if start <= moment < start + length], chosen)
-            for start in starts
-        ]
+        if hold is None or chosen in ("sum", "median"):
+            out[sensor] = [
+                aggregate([value for moment, value in ordered if start <= moment < start + length], chosen)
+                for start in starts
+            ]
+        else:
+            out[sensor] = [aggregate_held(lasting(ordered, hold, start, start + length), chosen) for start in starts]
+    seen = [any(values[at] is not None for values in out.values()) for at in range(len(starts))]
+    return list(itertools.compress(starts, seen)), {s: list(itertools.compress(own, seen)) for s, own in out.items()}
+
+
+def lasting(
+    ordered: list[tuple[datetime, Any]], hold: timedelta, start: datetime, end: datetime
+) -> list[tuple[Any, timedelta]]:
+    """What a sensor reads within a window, and for how long: until its next reading, but no longer than ``hold``."""
+    out = []
+    for at, (moment, value) in enumerate(ordered):
+        until = min(moment + hold, ordered[at + 1][0] if at + 1 < len(ordered) else moment + hold)
+        lasts = min(until, end) - max(moment, start)
+        if start <= moment < end:
+            lasts = max(lasts, timedelta(microseconds=1))
+        if lasts > timedelta(0):
+            out.append((value, lasts))
     return out
+
+
+def aggregate_held(pieces: list[tuple[Any, timedelta]], how: str) -> Any:
+    """One value of what a sensor reads within a window, weighted by time; ``None`` if it reads nothing."""
+    values = [value for value, _ in pieces]
+    if not values or how not in ("mean", "mode"):
+        return aggregate(values, how)
+    second = timedelta(seconds=1)
+    if how == "mode":
+        lasted: Counter[Any] = Counter()
+        for value, lasts in pieces:
+            lasted[value] += lasts / second
+        return next(value for value in reversed(values) if lasted[value] == max(lasted.values()))
+    if len(set(values)) == 1:
+        return values[0]
+    return sum(value * (lasts / second) for value, lasts in pieces) / sum(lasts / second for _, lasts in pieces)
 
 
 def changes(values: list[Any], starts: list[datetime], length: timedelta) -> list[Any]:

@@ -19,7 +19,7 @@ SELECT, TARGET = (rdflib.URIRef(f"http://www.w3.org/ns/shacl#{name}") for name i
 
 def store_of(system: th.System, setup: Setup, table: th.TransactionTable) -> ox.Store:
     """A graph store with the graph, the ontology, the windows, and the ranks and aggregates of a table."""
-    readings = window(system.sensors, "30min", aggregate=setup.aggregate, derive=setup.derive)
+    readings = window(system.sensors, "30min", aggregate=setup.aggregate, hold=setup.hold, derive=setup.derive)
     assert system.graph is not None
     lines = graph_rdf.triples(
         system.graph,

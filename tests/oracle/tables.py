@@ -27,11 +27,11 @@ from tests.oracle.definitions import (
     role_members,
     value_at,
     windowed,
-    windows,
 )
 from tests.oracle.worlds import World
 
 LENGTH = timedelta(minutes=30)
+HOLDS = {"none": None, "20min": timedelta(minutes=20), "1h30min": timedelta(minutes=90)}
 RESERVED = {"value", "rank", "some", "in", "not", "time", "inf", "nan", "true", "false"}
 VERBS = {"have": "has", "are": "is"}
 
@@ -45,6 +45,7 @@ class Setup:
     scope: str = "kind"
     method: str = "frequency"
     aggregate: str = "mean"
+    hold: str = "none"
     derive: tuple[str, ...] = ()
     fit_until: datetime | None = None
     hops: int | None = None
@@ -100,8 +101,7 @@ class Readings:
 
     def __init__(self, world: World, setup: Setup) -> None:
         self.world, self.setup = world, setup
-        self.starts = windows(world, LENGTH)
-        self.values = windowed(world, self.starts, LENGTH, setup.aggregate)
+        self.starts, self.values = windowed(world, LENGTH, setup.aggregate, HOLDS[setup.hold])
         until = setup.fit_until
         self.fitting = [until is None or start < until for start in self.starts]
 

@@ -141,7 +141,8 @@ def test_single_sensors_replace_lifted_rules_only_if_more_of_their_rules_are_con
     def searched(candidates: int, confirmed: int) -> _Searched:
         held = np.where(np.arange(candidates) < confirmed, 100, 0)
         ones = np.ones(candidates)
-        evidence = Evidence(held + 100, held * 2, ones / 10, ones * 50, ones * 0, ones * 0, ones.astype(bool))
+        numbers = (held + 100, held * 2, ones / 10, ones, ones * 50, ones * 0, ones * 0)
+        evidence = Evidence(*numbers, steady=ones.astype(bool), assured=ones)
         return _Searched(th.Config(), table, rules, rules.take(np.arange(candidates)), None, evidence)
 
     lifted = searched(4, 3)

@@ -107,11 +107,9 @@ def test_they_can_be_asked_for(plant: th.System) -> None:
     assert run.laws and run.controls
 
 
-def test_without_a_graph_there_are_controls_only(plant: th.System) -> None:
+def test_without_a_graph_there_are_controls_and_laws_that_name_their_sensors(plant: th.System) -> None:
     run = th.mine(plant.sensors, progress="off")
-    assert run.laws is None and run.controls
-    with pytest.raises(ConfigError, match="laws need a graph"):
-        th.mine(plant.sensors, laws=True, progress="off")
+    assert run.controls and all(law.names_sensors for law in run.laws or ())
 
 
 def test_several_systems_have_laws_but_no_controls(plant: th.System) -> None:

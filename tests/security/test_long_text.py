@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from thence._base.settings.documents import _JSON_PARTS, _TOML_PARTS
-from thence.data.loaders.tables import _parse_head
+from thence.data.loaders.csv_tables import parse_head
 from thence.data.readers.excel import TITLE
 from thence.data.readers.table import NUMBER
 from thence.language.short_text import split_short
@@ -16,8 +16,8 @@ from thence.language.short_text import split_short
 LONG = 100_000
 SECONDS = 2.0  # squares of this length take minutes
 LOOKED: dict[str, Callable[[], object]] = {
-    "brackets in a column head": lambda: _parse_head("[" * LONG),
-    "spaces in a column head": lambda: _parse_head("a" + " " * LONG + ":"),
+    "brackets in a column head": lambda: parse_head("[" * LONG),
+    "spaces in a column head": lambda: parse_head("a" + " " * LONG + ":"),
     "spaces in the name of a sheet": lambda: TITLE.fullmatch(("a" + " " * LONG + "(").strip()),
     "a number that is none": lambda: NUMBER.fullmatch("1" * LONG + "x"),
     "figures in a constraint": lambda: split_short("1" * LONG),
@@ -50,4 +50,4 @@ def test_long_text(what: str) -> None:
     ],
 )
 def test_column_heads(head: str, parts: tuple[str, str | None, str | None]) -> None:
-    assert _parse_head(head) == parts
+    assert parse_head(head) == parts

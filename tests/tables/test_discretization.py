@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import thence as th
 from tests.helpers.distributions import add_distribution
+from thence.data.readings.resolution import find_decimals, snap
 from thence.errors import ConfigError
 from thence.language.english import format_test
 from thence.language.items import Feature, Item
 from thence.tables.discretization import METHODS, Binning, Discretizer, fit_binning, fit_ranks, split_bins
-from thence.tables.resolution import find_decimals, snap
 
 values = st.lists(st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, math.nan])), min_size=1, max_size=60).map(
     np.array

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
+from thence.data.readings.resolution import are_computed, find_decimals
 from thence.tables.discretization import encode_ranks, fit_plain_ranks, fit_ranks
-from thence.tables.resolution import are_computed, find_decimals
 
 
 def series(kind: str, rng: np.random.Generator, size: int) -> np.ndarray:

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
+from thence.data.readings.resolution import find_decimals
 from thence.tables import discretization
 from thence.tables.cuts import shorten_cuts
 from thence.tables.discretization import Discretizer, cut_pool, fit_binning
 from thence.tables.pools import Pool
-from thence.tables.resolution import find_decimals
 
 NUMBERS = st.one_of(
     st.floats(width=32),

@@ -247,6 +247,8 @@ function TracePanel({ panel, x, width, index }: { panel: Panel; x: Scale; width:
   const value = index === null ? null : (trace.values[index] ?? null);
   const room = Math.max(12, Math.floor(width / LETTER));
   const bands = trace.bands.length > 0;
+  // Bands that name every state would shade all of the picture.
+  const shaded = !states || trace.states.some((state) => !trace.bands.some((band) => band.states.includes(state)));
   return (
     <g>
       <text class="strong" x={0} y={top - 9 - LINE * ((bands ? 1 : 0) + (below ? 1 : 0) + title.length - 1)}>
@@ -275,7 +277,7 @@ function TracePanel({ panel, x, width, index }: { panel: Panel; x: Scale; width:
           ))}
         </text>
       )}
-      {trace.bands.map((band, at) =>
+      {shaded && trace.bands.map((band, at) =>
         bandRect(band, panel).map((box, part) => (
           <g key={`${at}-${part}`}>
             <rect x={left} width={right - left} y={box.y} height={box.height} fill={`var(--${band.side}-soft)`} />

@@ -1,10 +1,10 @@
-// The explorer: filters, a list and what is open, side by side; on a narrow screen one at a time.
+// The explorer: filters, the list and what is open, side by side; on a narrow screen one at a time.
 import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { MeasuresContext } from "../components/rules";
 import { ThemeToggle } from "../components/ThemeToggle";
 import { moment, plural, whole } from "../format";
-import type { Alert, Card, Comparison, Drawing, NodeDetail, Outline, Places, Review, RulePage, RuleRow, RunEntry, Runs } from "../types";
+import type { Alert, Card, Comparison, Drawing, FindingsPage, Hit, NodeDetail, Outline, Review, RunEntry, Runs } from "../types";
 import { problemOf, useAnswer } from "./answers";
 import type { Answer } from "./answers";
 import { api } from "./api";
@@ -13,30 +13,33 @@ import { useThemeName } from "./colours";
 import { CompareChooser, CompareList } from "./Compare";
 import type { Part } from "./Compare";
 import { ControlDetails, LawDetails, RuleDetails } from "./Details";
-import { Evidence, WorthKnowing } from "./Evidence";
-import { Controls, Laws } from "./Facts";
+import { Asset } from "./Asset";
+import { Evidence } from "./Evidence";
+import { idOf } from "./FindingItem";
+import type { FindingRow } from "./FindingItem";
+import { Findings, perPage } from "./Findings";
 import { Filters } from "./Filters";
+import type { Standing } from "./canvas";
 import { GraphView } from "./GraphView";
 import { ExportDialog, KeysDialog } from "./Help";
 import { useKeys } from "./keyboard";
 import { AlertDetail, AlertList, Monitors, useAlerts } from "./Live";
 import { emptyQuery, narrowings, usePlace } from "./location";
-import type { ListName, Pane, Query, Subject, Tab, View } from "./location";
+import type { Pane, Query, Subject, Tab, View } from "./location";
 import { NodePanel } from "./NodePanel";
 import { Overview } from "./Overview";
 import { Nothing, ProblemNote, Waiting } from "./notes";
 import { sentence } from "./words";
 import { ReviewBar } from "./ReviewBar";
 import { useReviews } from "./reviews";
-import type { Reviewable } from "./reviews";
-import { perPage, Rules } from "./Rules";
+import { Stepper } from "../components/Stepper";
 import { Tabs } from "./Tabs";
 
 type Open = "keys" | "export" | null;
 
 const tabNames: readonly (readonly [Tab, string])[] = [
   ["evidence", "Evidence"],
-  ["graph", "Graph"],
+  ["map", "Map"],
   ["details", "Details"],
 ];
 
@@ -103,7 +106,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   const reviews = useReviews();
   const [open, setOpen] = useState<Open>(null);
   const [writing, setWriting] = useState(false);
-  const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
+  const [selected, setSelected] = useState<ReadonlyMap<string, FindingRow>>(new Map());
   const [part, setPart] = useState<Part>("gained");
   const [alert, setAlert] = useState<Alert | null>(null);
   const searchField = useRef<HTMLInputElement>(null);
@@ -114,24 +117,22 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   // What the evidence is of: in the live view, the rule of the alert.
   const subject = useMemo<Subject | null>(
     () => (view !== "live" ? place.subject : alert === null || alert.rule === null || alert.run === null ? null : { about: "rule", id: alert.rule }),
-    [view, alert, place.subject?.about, place.subject?.id],
+    [view, alert, place.subject?.about, place.subject?.id, place.subject?.spot, place.subject?.moment],
   );
 
   const outline = useAnswer<Outline>(() => api.outline(run.id), [run.id, run.data, reviews.version], { keep: true });
   const drawing = useAnswer<Drawing | null>(() => api.drawing(run.id), [run.id, run.data], { keep: true });
-  const page = useAnswer<RulePage>(
-    (signal) => api.rules(run.id, query, place.page * perPage, perPage, signal),
-    [run.id, JSON.stringify(query), place.page, reviews.version, run.data],
+  const page = useAnswer<FindingsPage>(
+    (signal) => api.findings(run.id, query, place.what, place.page * perPage, perPage, signal),
+    [run.id, JSON.stringify(query), place.what, place.page, reviews.version, run.data],
     { pause: 60, keep: true },
   );
   const key = subject === null ? "" : `${subject.about} ${subject.id}`;
   const card = useAnswer<Card | null>(
-    subject !== null && home.data === "ready" ? (signal) => api.card(home.id, subject, signal) : null,
-    [home.id, key, home.data],
-  );
-  const places = useAnswer<Places>(
-    subject?.about === "rule" && home.data === "ready" ? (signal) => api.places(home.id, subject.id, signal) : null,
-    [home.id, key, home.data],
+    // Evidence opens at the place that was searched for, until another one is chosen.
+    subject !== null && home.data === "ready" ? (signal) => api.card(home.id, subject, query.node, signal) : null,
+    [home.id, key, subject?.spot, subject?.moment, query.node, home.data],
+    { keep: true },
   );
   const node = useAnswer<NodeDetail>(
     place.node !== null && run.data === "ready" ? (signal) => api.node(run.id, place.node ?? "", signal) : null,
@@ -146,42 +147,34 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   );
   const alerts = useAlerts(view === "live" ? (place.monitor ?? runs.monitors[0]?.id ?? null) : null);
 
-  // The rule that is open: from the list, from the comparison, or asked for by its number.
-  const listed = useMemo<RuleRow | null>(() => {
-    if (view === "live" || subject?.about !== "rule") return null;
+  // What is open: from the list, from the comparison, or asked for by its number.
+  const listed = useMemo<FindingRow | null>(() => {
+    if (view === "live" || subject === null) return null;
     const compared = comparison.value;
     if (view === "compare" && compared !== null) {
       const rows = place.other ? compared.lost : [...compared.gained, ...compared.changed.map((change) => change.other)];
-      return rows.find((rule) => rule.id === subject.id) ?? null;
+      return rows.find((rule) => subject.about === "rule" && rule.id === subject.id) ?? null;
     }
-    return page.value?.rules.find((rule) => rule.id === subject.id) ?? null;
+    return page.value?.findings.find((row) => row.kind === subject.about && row.id === subject.id) ?? null;
   }, [key, page.value, comparison.value, view, place.other]);
-  const asked = useAnswer<RulePage>(
-    view !== "live" && subject?.about === "rule" && listed === null && !page.waiting ? (signal) => api.rules(home.id, emptyQuery, subject.id, 1, signal) : null,
+  const asked = useAnswer<FindingRow>(
+    view !== "live" && subject !== null && listed === null && !page.waiting ? (signal) => api.finding(home.id, subject, signal) : null,
     [home.id, key, view, listed === null, page.waiting, reviews.version],
     { keep: true },
   );
-  const rule = listed ?? (subject?.about === "rule" ? (asked.value?.rules.find((each) => each.id === subject.id) ?? null) : null);
-  const law = subject?.about === "law" ? (outline.value?.laws.find((each) => each.id === subject.id) ?? null) : null;
-  const control = subject?.about === "control" ? (outline.value?.controls.find((each) => each.id === subject.id) ?? null) : null;
-  const opened: Reviewable | null = rule ?? law ?? control;
-
-  const names = useMemo(() => new Map((drawing.value?.nodes ?? []).map((each) => [each.id, each.name])), [drawing.value]);
-  const nameOf = (id: string): string => names.get(id) ?? id;
+  const answered = asked.value !== null && asked.value.kind === subject?.about && asked.value.members.includes(subject.id) ? asked.value : null;
+  const opened = listed ?? answered;
+  const shownCard = card.value?.about === subject?.about && (opened?.members ?? [subject?.id]).includes(card.value?.id ?? -1) ? card.value : null;
+  const standings = useMemo(() => standingsOf(shownCard), [shownCard]);
   const lit = useMemo<string[]>(() => {
-    if (view === "live") {
-      if (alert === null) return [];
-      if (alert.where.length === 0) return places.value?.nodes ?? [];
+    if (view === "live" && alert !== null && alert.where.length > 0) {
       // The place of a lifted rule is a chain of nodes: "Pipe 1 – Junction 2".
       const words = new Set(alert.where.flatMap((text) => [text, ...text.split(" – ")]));
       return (drawing.value?.nodes ?? []).filter((each) => words.has(each.id) || words.has(each.name) || each.sensors.some((sensor) => words.has(sensor))).map((each) => each.id);
     }
-    if (subject === null) return [];
-    const own = card.value?.nodes ?? [];
-    if (subject.about !== "rule" || places.value === null || places.value.nodes.length === 0) return own;
-    return places.value.n_places > 1 ? places.value.nodes : [...new Set([...places.value.nodes, ...own])];
-  }, [view, alert, key, places.value, card.value, drawing.value]);
-  const about = litText(view, alert, subject, places, lit);
+    return [...standings.keys()];
+  }, [view, alert, standings, drawing.value]);
+  const about = litText(view, alert, shownCard, lit);
 
   useEffect(() => {
     if (view !== "live") return undefined;
@@ -192,7 +185,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
     document.title = `${run.name} · rule explorer`;
   }, [run.name]);
   useEffect(() => {
-    setSelected(new Set());
+    setSelected(new Map());
   }, [run.id]);
   useEffect(() => setWriting(false), [key]);
   useEffect(() => {
@@ -214,24 +207,37 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
     go({ subject: next, other, ...(wide() ? {} : { pane: "detail" as const }) });
   }, []);
   const openNode = useCallback((id: string | null): void => {
-    go({ node: id, view: "rules", list: "rules", page: 0, query: { ...placeQuery.current, node: id }, ...(id === null ? {} : { subject: null }) });
+    go({ node: id, view: "rules", page: 0, query: { ...placeQuery.current, node: id }, ...(id === null ? {} : { subject: null }) });
   }, []);
+  /** On the map, a place of the open statement shows its evidence there; any other node opens itself. */
+  const openOnMap = (id: string | null): void => {
+    const here = id === null ? [] : (shownCard?.places.filter((each) => each.nodes.includes(id)) ?? []);
+    const spot = (here.find((each) => each.exception) ?? here[0])?.spot;
+    if (spot === undefined || subject === null) openNode(id);
+    else go({ subject: { about: subject.about, id: subject.id, spot }, tab: "evidence" });
+  };
+  /** Opens a place that was found, or the place of a sensor, with all that is known of it. */
+  const openHit = ({ node: id }: Hit): void => {
+    if (id !== "") go({ node: id, what: "", page: 0, query: { ...query, q: "", node: id }, subject: null, tab: place.tab === "details" ? "evidence" : place.tab, ...(wide() ? {} : { pane: "detail" as const }) });
+  };
   const placeQuery = useRef(query);
   placeQuery.current = query;
   const changeQuery = (next: Query, how: "push" | "replace" = "push"): void => {
-    go({ query: next, page: 0, list: "rules", ...(next.node === null && query.node !== null ? { node: null } : {}) }, how);
+    go({ query: next, page: 0, ...(next.node === null && query.node !== null ? { node: null } : {}) }, how);
   };
-  const choose = (id: number, chosen: boolean): void => {
-    const next = new Set(selected);
-    if (chosen) next.add(id);
-    else next.delete(id);
+  const select = (rows: readonly FindingRow[], chosen: boolean): void => {
+    const next = new Map(selected);
+    for (const row of rows) {
+      if (chosen) next.set(idOf(row), row);
+      else next.delete(idOf(row));
+    }
     setSelected(next);
   };
   /** Opens the rule that an alert is about, if an open run has it. */
   const openRuleOf = ({ run: of, rule: id }: Alert): (() => void) | null =>
     of === null || id === null
       ? null
-      : () => go({ run: of, view: "rules", list: "rules", query: of === run.id ? query : emptyQuery, page: 0, node: null, subject: { about: "rule", id }, other: false, ...(wide() ? {} : { pane: "detail" as const }) });
+      : () => go({ run: of, view: "rules", what: "", query: of === run.id ? query : emptyQuery, page: 0, node: null, subject: { about: "rule", id }, other: false, ...(wide() ? {} : { pane: "detail" as const }) });
   const review = (change: Partial<Review>): void => {
     if (opened !== null && subject !== null) reviews.review(home.id, opened, subject.about, change);
   };
@@ -253,12 +259,11 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
       if (next !== undefined) go({ subject: { about: "rule", id: next.id }, other: part === "lost" }, "replace");
       return;
     }
-    const aboutWhat = ({ rules: "rule", laws: "law", controls: "control" } as const)[place.list];
-    const rows: readonly { id: number }[] = (place.list === "rules" ? page.value?.rules : outline.value?.[place.list]) ?? [];
-    const at = subject?.about === aboutWhat ? rows.findIndex((each) => each.id === subject.id) : -1;
+    const rows = page.value?.findings ?? [];
+    const at = rows.findIndex((each) => each.kind === subject?.about && each.members.includes(subject.id));
     const next = rows[at < 0 ? 0 : at + by];
-    if (next !== undefined) go({ subject: { about: aboutWhat, id: next.id }, other: false }, "replace");
-    else if (place.list === "rules" && page.value !== null) {
+    if (next !== undefined) go({ subject: { about: next.kind, id: next.id }, other: false }, "replace");
+    else if (page.value !== null) {
       const last = Math.ceil(page.value.total / perPage) - 1;
       const target = place.page + by;
       if (target >= 0 && target <= last) go({ page: target }, "replace");
@@ -266,12 +271,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   };
   const tab = (name: Tab) => () => go({ tab: name });
   useKeys({
-    "/": () => {
-      go({ view: "rules", pane: wide() ? place.pane : "filters" }, "replace");
-      // On a narrow screen, or in another view, the field has yet to appear.
-      if (searchField.current?.offsetParent) searchField.current.focus();
-      else window.setTimeout(() => searchField.current?.focus(), 50);
-    },
+    "/": () => searchField.current?.select(),
     j: () => step(1),
     k: () => step(-1),
     ArrowDown: () => step(1),
@@ -280,9 +280,9 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
     r: () => opened && review({ verdict: opened.review?.verdict === "rejected" ? "" : "rejected" }),
     n: () => opened && setWriting(true),
     u: () => reviews.undo(),
-    x: () => rule && choose(rule.id, !selected.has(rule.id)),
+    x: () => opened && select([opened], !selected.has(idOf(opened))),
     "1": tab("evidence"),
-    "2": tab("graph"),
+    "2": tab("map"),
     "3": tab("details"),
     "?": () => setOpen("keys"),
     Escape: () => {
@@ -294,8 +294,11 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
     },
   });
 
-  const counts: Record<ListName, number> = { rules: run.rules, laws: run.laws, controls: run.controls };
-  const shownSensors = place.node === null ? [] : (node.value?.sensors ?? []);
+  const map = drawing.value !== null && (
+    <GraphView drawing={drawing.value} lit={lit} standings={standings} about={about} node={place.node} theme={theme} onNode={openOnMap}>
+      {place.node !== null && subject === null && <NodePanel detail={node} onNode={openNode} onPage={tab("evidence")} onClose={() => openNode(null)} />}
+    </GraphView>
+  );
   return (
     <div class="explorer" data-pane={place.pane} data-view={view} data-state={run.data}>
       <header class="top">
@@ -318,7 +321,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
           <select
             class="input"
             value={run.id}
-            onChange={(event) => go({ run: Number(event.currentTarget.value), subject: null, node: null, query: emptyQuery, page: 0, list: "rules", view: view === "live" ? "rules" : view, against: null })}
+            onChange={(event) => go({ run: Number(event.currentTarget.value), subject: null, node: null, query: emptyQuery, page: 0, what: "", view: view === "live" ? "rules" : view, against: null })}
           >
             {runs.runs.map((each) => (
               <option key={each.id} value={each.id}>
@@ -327,6 +330,22 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
             ))}
           </select>
         </label>
+        <form class="search" role="search" aria-label="Findings, places and sensors" onSubmit={(event) => event.preventDefault()}>
+          <input
+            ref={searchField}
+            class="input"
+            type="search"
+            name="q"
+            value={query.q}
+            placeholder="Search findings, places, sensors"
+            aria-label="Search findings, places and sensors"
+            aria-keyshortcuts="Control+K /"
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => go({ view: "rules", pane: "list", query: { ...query, q: event.currentTarget.value }, page: 0 }, "replace")}
+          />
+          <kbd aria-hidden="true">Ctrl K</kbd>
+        </form>
         <nav class="views" aria-label="Views">
           {(
             [
@@ -335,7 +354,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
               ["live", "Live"],
             ] as const
           ).map(([name, title]) => (
-            <button type="button" key={name} aria-current={view === name ? "page" : undefined} onClick={() => go({ view: name, subject: null, pane: "list", ...(name === "live" ? { tab: "graph" as const } : {}) })}>
+            <button type="button" key={name} aria-current={view === name ? "page" : undefined} onClick={() => go({ view: name, subject: null, pane: "list", ...(name === "live" ? { tab: "map" as const } : {}) })}>
               {title}
               {name === "live" && runs.monitors.length > 0 && <span class="dot" aria-hidden="true" />}
             </button>
@@ -354,7 +373,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
       <div class="panes">
         <aside class="pane pane-filters" tabIndex={-1} aria-label={view === "rules" ? "Filters" : view === "compare" ? "Comparison" : "Monitors"}>
           {view === "rules" && (
-            <Filters query={query} facets={page.value?.facets ?? []} total={page.value?.total ?? 0} nodeName={query.node === null ? null : nameOf(query.node)} searchRef={searchField} onChange={changeQuery} />
+            <Filters query={query} facets={page.value?.facets ?? []} total={page.value?.total ?? 0} onChange={changeQuery} />
           )}
           {view === "compare" && (
             <CompareChooser runs={runs.runs} run={run.id} against={place.against} comparison={comparison} part={part} onAgainst={(id) => go({ against: id, subject: null })} onPart={(next) => { setPart(next); go({ pane: "list" }, "replace"); }} />
@@ -363,54 +382,22 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
             <Monitors monitors={runs.monitors} monitor={place.monitor ?? runs.monitors[0]?.id ?? null} alerts={alerts} onMonitor={(id) => { setAlert(null); go({ monitor: id }); }} />
           )}
         </aside>
-        <main class="pane pane-list" ref={listPane} tabIndex={-1} aria-label={view === "rules" ? "Rules, laws and controls" : view === "compare" ? "Differences" : "Alerts"}>
+        <main class="pane pane-list" ref={listPane} tabIndex={-1} aria-label={view === "rules" ? "Findings" : view === "compare" ? "Differences" : "Alerts"}>
           {view === "rules" && (
-            <>
-              <div class="list-names" role="group" aria-label="What is listed">
-                {(["rules", "laws", "controls"] as const).map((name) => (
-                  <button type="button" key={name} aria-pressed={place.list === name} onClick={() => go({ list: name, subject: null })}>
-                    {name[0]?.toUpperCase()}
-                    {name.slice(1)} <span class="num muted">{whole(counts[name])}</span>
-                  </button>
-                ))}
-              </div>
-              {place.list === "rules" && query.q !== "" && page.value !== null && page.value.controls.length > 0 && (
-                <Controls controls={page.value.controls} current={subject?.about === "control" ? subject.id : null} onOpen={(id) => openSubject({ about: "control", id })} />
-              )}
-              {place.list === "rules" && query.q !== "" && page.value !== null && page.value.laws.length > 0 && (
-                <Laws laws={page.value.laws} current={subject?.about === "law" ? subject.id : null} onOpen={(id) => openSubject({ about: "law", id })} />
-              )}
-              {place.list === "rules" && (
-                <Rules
-                  place={place}
-                  page={page}
-                  selected={selected}
-                  onSelect={choose}
-                  onSelectPage={(chosen) => {
-                    const next = new Set(selected);
-                    for (const each of page.value?.rules ?? []) {
-                      if (chosen) next.add(each.id);
-                      else next.delete(each.id);
-                    }
-                    setSelected(next);
-                  }}
-                  onOpen={(id) => openSubject({ about: "rule", id })}
-                  onPage={(next) => {
-                    go({ page: next });
-                    listPane.current?.scrollTo(0, 0);
-                  }}
-                  onQuery={changeQuery}
-                />
-              )}
-              {place.list !== "rules" && outline.problem && <ProblemNote problem={outline.problem} />}
-              {place.list !== "rules" && outline.value === null && outline.waiting && <Waiting />}
-              {place.list === "laws" && outline.value !== null && (
-                <Laws laws={outline.value.laws} current={subject?.about === "law" ? subject.id : null} onOpen={(id) => openSubject({ about: "law", id })} />
-              )}
-              {place.list === "controls" && outline.value !== null && (
-                <Controls controls={outline.value.controls} current={subject?.about === "control" ? subject.id : null} onOpen={(id) => openSubject({ about: "control", id })} />
-              )}
-            </>
+              <Findings
+                place={place}
+                page={page}
+                selected={selected}
+                onSelect={select}
+                onOpen={(row) => openSubject({ about: row.kind, id: row.id })}
+                onHit={openHit}
+                onWhat={(what) => go({ what, page: 0 })}
+                onPage={(next) => {
+                  go({ page: next });
+                  listPane.current?.scrollTo(0, 0);
+                }}
+                onQuery={changeQuery}
+              />
           )}
           {view === "compare" && (
             <CompareList
@@ -452,21 +439,22 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
           {view !== "live" && opened !== null && (
             <header class="subject">
               <p class="kicker">
-                {subject?.about === "rule" ? "Rule" : subject?.about === "law" ? "Law" : "Control"}
+                {opened.kind === "rule" ? "Rule" : opened.kind === "law" ? "Law" : "Control"}
                 {home.id !== run.id && ` of ${home.name}`}
                 <button type="button" class="button plain" aria-label="Close" title="Close (Esc)" onClick={() => go({ subject: null, pane: "list" })}>
                   ✕
                 </button>
               </p>
               <h2>
-                <bdi>{sentence(law?.statement ?? (rule ?? control)?.sentence ?? "")}</bdi>
+                <bdi>{sentence(opened.sentence)}</bdi>
               </h2>
-              {rule !== null && (
+              {opened.kind === "rule" && (
                 <p class="muted small">
-                  In {whole(rule.n_both)} of {plural(rule.n_antecedent, "row")} in which the condition holds{rule.places && <bdi>; {rule.places}</bdi>}
+                  In {whole(opened.n_both)} of {plural(opened.n_antecedent, "row")} in which the condition holds{opened.places && <bdi>; {opened.places}</bdi>}
                 </p>
               )}
-              {opened !== null && subject !== null && <ReviewBar of={opened} noun={subject.about} writing={writing} saved={home.saved} onWriting={setWriting} onReview={review} />}
+              {opened.members.length > 1 && opened.kind === "rule" && subject !== null && <Variants members={opened.members} id={subject.id} onOpen={(id) => openSubject({ about: "rule", id }, place.other)} />}
+              {subject !== null && <ReviewBar of={opened} noun={subject.about} writing={writing} saved={home.saved} onWriting={setWriting} onReview={review} />}
             </header>
           )}
           <Tabs label="What is shown" id="detail" tabs={tabNames} current={place.tab} onChange={(name) => go({ tab: name })}>
@@ -475,9 +463,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
                 {view === "live" && (alert === null ? <Nothing title="Choose an alert to see its evidence." /> : <AlertDetail alert={alert} onRule={openRuleOf(alert)} />)}
                 {view !== "live" && subject === null && place.node === null && (
                   <>
-                    {outline.problem && <ProblemNote problem={outline.problem} />}
-                    {outline.value === null && outline.waiting && <Waiting />}
-                    {outline.value !== null && <WorthKnowing facts={outline.value.facts} onOpen={openSubject} />}
+                    {map}
                     <Overview
                       run={run.id}
                       query={query}
@@ -488,13 +474,14 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
                   </>
                 )}
                 {view !== "live" && subject === null && place.node !== null && node.problem && <ProblemNote problem={node.problem} />}
+                {view !== "live" && subject === null && node.value !== null && <Asset run={run} node={node.value} onOpen={openSubject} onNode={openNode} onMap={tab("map")} />}
                 {view === "live" && subject !== null && <h2 class="part">The rule when it was mined</h2>}
-                {(subject !== null || (view !== "live" && node.value !== null)) && (
-                  <Evidence run={home} card={card} drawing={drawing.value} sensors={shownSensors} nodeName={nameOf(place.node ?? "")} subject={subject} />
+                {subject !== null && (
+                  <Evidence run={home} card={{ ...card, value: shownCard }} drawing={drawing.value} subject={subject} onAim={(aim) => go({ subject: { about: subject.about, id: subject.id, ...aim } })} />
                 )}
               </>
             )}
-            {place.tab === "graph" && (
+            {place.tab === "map" && (
               <>
                 {drawing.problem && <ProblemNote problem={drawing.problem} />}
                 {(run.data === "loading" || (run.data === "ready" && drawing.waiting)) && drawing.value === null && <Waiting>The graph is being read…</Waiting>}
@@ -508,28 +495,14 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
                     <p>Its rules are about the columns of a table.</p>
                   </Nothing>
                 )}
-                {drawing.value !== null && (
-                  <GraphView drawing={drawing.value} lit={lit} about={about} node={place.node} theme={theme} onNode={openNode}>
-                    {place.node !== null && (
-                      <NodePanel
-                        detail={node}
-                        nameOf={nameOf}
-                        onNode={openNode}
-                        onSeries={() => go({ tab: "evidence" })}
-                        onLaw={(id) => go({ subject: { about: "law", id }, list: "laws", tab: "evidence" })}
-                        onControl={(id) => go({ subject: { about: "control", id }, list: "controls", tab: "evidence" })}
-                        onClose={() => openNode(null)}
-                      />
-                    )}
-                  </GraphView>
-                )}
+                {map}
               </>
             )}
             {place.tab === "details" && (
               <>
-                {view !== "live" && rule !== null && <RuleDetails rule={rule} onRule={(id) => openSubject({ about: "rule", id }, place.other)} />}
-                {law !== null && <LawDetails law={law} />}
-                {control !== null && <ControlDetails control={control} />}
+                {view !== "live" && opened?.kind === "rule" && <RuleDetails rule={opened} />}
+                {view !== "live" && opened?.kind === "law" && <LawDetails law={opened} />}
+                {view !== "live" && opened?.kind === "control" && <ControlDetails control={opened} />}
                 {view === "live" && alert !== null && <AlertDetail alert={alert} onRule={openRuleOf(alert)} />}
                 {view !== "live" && opened === null && <RunDetails run={run} outline={outline} />}
               </>
@@ -568,18 +541,32 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
         </button>
       </div>
       {open === "keys" && <KeysDialog onClose={() => setOpen(null)} />}
-      {open === "export" && <ExportDialog run={run.id} query={query} total={page.value?.total ?? run.rules} selected={selected} onClose={() => setOpen(null)} />}
+      {open === "export" && <ExportDialog run={run.id} query={query} what={place.what} total={page.value?.total ?? 0} selected={[...selected.values()]} onClose={() => setOpen(null)} />}
     </div>
   );
 }
 
-function litText(view: View, alert: Alert | null, subject: Subject | null, places: Answer<Places>, lit: readonly string[]): string {
-  if (view === "live") return alert === null || lit.length === 0 ? "" : alert.where.length > 0 ? "Lit: where the alert is." : "Lit: the places of the rule of the alert.";
-  if (subject === null) return "";
-  if (subject.about !== "rule") return lit.length > 0 ? `Lit: the place of the evidence.` : "";
-  if (places.value === null) return "";
-  if (places.value.nodes.length === 0) return places.value.why;
-  return places.value.n_places > 0 ? `Lit: ${plural(places.value.n_places, "place")} where the rule applies.` : "Lit: the nodes that the rule names.";
+/** How a statement does at each node of its places: the worst of them, where a node belongs to several. */
+function standingsOf(card: Card | null): ReadonlyMap<string, Standing> {
+  const found = new Map<string, Standing>();
+  if (card === null) return found;
+  for (const { nodes, exception } of card.places) for (const id of nodes) if (exception || !found.has(id)) found.set(id, exception ? "exception" : "good");
+  if (card.places.length === 0) for (const id of card.nodes) found.set(id, "good");
+  return found;
+}
+
+function litText(view: View, alert: Alert | null, card: Card | null, lit: readonly string[]): string {
+  if (lit.length === 0) return "";
+  if (view === "live") return alert !== null && alert.where.length > 0 ? "Highlighted: where the alert is." : "Highlighted: the places of the rule of the alert.";
+  if (card === null || card.places.length === 0) return "Highlighted: the place of the evidence.";
+  const exceptions = card.places.filter((place) => place.exception).length;
+  return `Highlighted: ${plural(card.n_places, "place")} where it applies${exceptions > 0 ? `, ${plural(exceptions, "exception")} among them` : ""}. Elsewhere it does not apply.`;
+}
+
+/** The rules of one finding: which of them is open, and the way to the others. */
+function Variants({ members, id, onOpen }: { members: readonly number[]; id: number; onOpen: (id: number) => void }): JSX.Element {
+  const at = Math.max(members.indexOf(id), 0);
+  return <Stepper label="Variant" text={`Variant ${at + 1} of ${members.length}`} onStep={(by) => onOpen(members[(at + by + members.length) % members.length] ?? id)} />;
 }
 
 function RunDetails({ run, outline }: { run: RunEntry; outline: Answer<Outline> }): JSX.Element {

@@ -6,7 +6,7 @@ import type { Answer } from "./answers";
 import { List } from "./List";
 import { Nothing, ProblemNote, Waiting } from "./notes";
 import { measureOf } from "../components/rules";
-import { RuleText } from "./RuleItem";
+import { FindingText } from "./FindingItem";
 import { sentence } from "./words";
 
 export type Part = "gained" | "lost" | "changed";
@@ -22,8 +22,8 @@ interface ChooserProps {
 }
 
 const meaning: Record<Part, string> = {
-  gained: "only in the open run",
-  lost: "only in the other run",
+  gained: "new in the open run",
+  lost: "missing in the open run",
   changed: "in both, with other numbers",
 };
 
@@ -31,6 +31,7 @@ const meaning: Record<Part, string> = {
 export function CompareChooser({ runs, run, against, comparison, part, onAgainst, onPart }: ChooserProps): JSX.Element {
   const others = runs.filter((each) => each.id !== run);
   const value = comparison.value;
+  const nameOf = (id: number | null): string => runs.find((each) => each.id === id)?.name ?? "";
   const counts: Record<Part, number> = { gained: value?.n_gained ?? 0, lost: value?.n_lost ?? 0, changed: value?.n_changed ?? 0 };
   for (const one of value?.statements ?? []) counts[one.part] += 1;
   if (others.length === 0)
@@ -57,7 +58,7 @@ export function CompareChooser({ runs, run, against, comparison, part, onAgainst
           {(["gained", "lost", "changed"] as const).map((each) => (
             <button type="button" class={`part ${each}`} key={each} aria-pressed={part === each} onClick={() => onPart(each)}>
               <b class="num">{whole(counts[each])}</b>
-              <span>{each}</span>
+              <span>{each === "changed" ? "Changed" : `Only in ${nameOf(each === "gained" ? run : against)}`}</span>
               <small class="muted">{meaning[each]}</small>
             </button>
           ))}
@@ -126,12 +127,12 @@ export function CompareList({ comparison, part, current, chosen, onOpen }: ListP
         onOpen={(change) => onOpen(change.other, false)}
       >
         {(change) => (
-          <RuleText rule={change.other}>
+          <FindingText row={change.other}>
             <span class="measures steps">
               <Step name="confidence" before={measureOf(change.rule, "confidence")} after={measureOf(change.other, "confidence")} />
               <Step name="support" before={measureOf(change.rule, "support")} after={measureOf(change.other, "support")} />
             </span>
-          </RuleText>
+          </FindingText>
         )}
       </List>
     );
@@ -148,7 +149,7 @@ export function CompareList({ comparison, part, current, chosen, onOpen }: ListP
         current={items.findIndex((rule) => current !== null && current.other === other && rule.id === current.id)}
         onOpen={(rule) => onOpen(rule, other)}
       >
-        {(rule) => <RuleText rule={rule} />}
+        {(rule) => <FindingText row={rule} />}
       </List>
     );
   }

@@ -31,7 +31,7 @@ function Texts({ title, texts }: { title: string; texts: readonly string[] }): J
   );
 }
 
-export function RuleDetails({ rule, onRule }: { rule: RuleRow; onRule: (id: number) => void }): JSX.Element {
+export function RuleDetails({ rule }: { rule: RuleRow }): JSX.Element {
   const measures = useContext(MeasuresContext);
   return (
     <div class="details">
@@ -58,17 +58,7 @@ export function RuleDetails({ rule, onRule }: { rule: RuleRow; onRule: (id: numb
           </p>
         </section>
       )}
-      <Texts title="Likewise" texts={rule.likewise} />
-      <Texts title="The same in other words" texts={rule.also} />
-      {rule.shown_with !== null && (
-        <p>
-          It is shown with{" "}
-          <button type="button" class="link" onClick={() => rule.shown_with !== null && onRule(rule.shown_with)}>
-            rule {rule.shown_with}
-          </button>
-          .
-        </p>
-      )}
+      <Texts title="Variants" texts={[...rule.likewise, ...rule.also]} />
       <section>
         <h3>Exactly</h3>
         <p class="formal">
@@ -128,7 +118,7 @@ export function LawDetails({ law }: { law: LawRow }): JSX.Element {
       <section>
         <h3>With its figures</h3>
         <p>
-          <bdi>{sentence(law.sentence)}</bdi>
+          <bdi>{sentence(law.in_full)}</bdi>
         </p>
       </section>
       <section>
@@ -155,6 +145,9 @@ export function ControlDetails({ control }: { control: ControlRow }): JSX.Elemen
   return (
     <div class="details">
       <dl class="facts">
+        <Row name="Switches">
+          {whole(control.explained)} of {whole(control.switches)} explained
+        </Row>
         <Row name="Actuator">
           <bdi>{control.actuator}</bdi>
         </Row>
@@ -163,7 +156,7 @@ export function ControlDetails({ control }: { control: ControlRow }): JSX.Elemen
         </Row>
       </dl>
       <p class="small muted">
-        Control {control.id} of the run, key <code>{control.key}</code>
+        {control.keys.length > 1 ? "Controls" : "Control"} {control.members.join(", ")} of the run, {control.keys.length > 1 ? "keys" : "key"} <code>{control.keys.join(" ")}</code>
       </p>
     </div>
   );

@@ -1,5 +1,5 @@
-// Search and facets: what narrows the rules, with the number of rules behind every choice.
-import type { JSX, RefObject } from "preact";
+// Facets and bounds: what narrows the list, with the number of findings behind every choice.
+import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { whole } from "../format";
 import type { Facet } from "../types";
@@ -7,8 +7,8 @@ import { emptyQuery, facetNames, narrowings } from "./location";
 import type { FacetName, Query } from "./location";
 
 const titles: Record<FacetName, string> = {
-  kind: "Quantity, anywhere",
-  conclusion: "Quantity it concludes about",
+  kind: "Quantity",
+  conclusion: "Predicts",
   class: "Class",
   property: "Property",
   pattern: "Pattern",
@@ -19,14 +19,12 @@ const few = 6;
 interface Props {
   query: Query;
   facets: readonly Facet[];
-  /** The number of rules that fit. */
+  /** The number of findings that fit. */
   total: number;
-  nodeName: string | null;
-  searchRef: RefObject<HTMLInputElement | null>;
   onChange: (query: Query, how: "push" | "replace") => void;
 }
 
-export function Filters({ query, facets, total, nodeName, searchRef, onChange }: Props): JSX.Element {
+export function Filters({ query, facets, total, onChange }: Props): JSX.Element {
   const known = new Map(facets.map((facet) => [facet.name, facet]));
   const toggle = (name: FacetName, choice: string): void => {
     const chosen = query.facets[name] ?? [];
@@ -36,32 +34,16 @@ export function Filters({ query, facets, total, nodeName, searchRef, onChange }:
     onChange({ ...query, facets: next.length > 0 ? { ...others, [name]: next } : others }, "push");
   };
   return (
-    <form class="filters" role="search" aria-label="Rules" onSubmit={(event) => event.preventDefault()}>
-      <div class="search">
-        <input
-          ref={searchRef}
-          class="input"
-          type="search"
-          name="q"
-          value={query.q}
-          placeholder="Search rules, laws, controls"
-          aria-label="Search rules, laws and controls by their words"
-          aria-keyshortcuts="/"
-          autocomplete="off"
-          spellcheck={false}
-          onInput={(event) => onChange({ ...query, q: event.currentTarget.value }, "replace")}
-        />
-        <kbd aria-hidden="true">/</kbd>
-      </div>
+    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
       {query.node !== null && (
         <p class="at-node">
           <span>
-            Rules that speak of <b><bdi>{nodeName ?? query.node}</bdi></b>
+            Findings at <b><bdi>{query.node}</bdi></b>
           </span>
           <button
             type="button"
             class="button plain"
-            aria-label={`Show the rules of all nodes, not only of ${nodeName ?? query.node}`}
+            aria-label={`Show the findings of all places, not only of ${query.node}`}
             onClick={() => onChange({ ...query, node: null }, "push")}
           >
             ✕
@@ -78,15 +60,15 @@ export function Filters({ query, facets, total, nodeName, searchRef, onChange }:
         </button>
       )}
       <fieldset class="bounds">
-        <legend>At least</legend>
-        <Bound name="Confidence" value={query.minConfidence} most={1} onChange={(minConfidence) => onChange({ ...query, minConfidence }, "replace")} />
-        <Bound name="Support" value={query.minSupport} most={1} onChange={(minSupport) => onChange({ ...query, minSupport }, "replace")} />
-        <Bound name="Lift" value={query.minLift} most={null} onChange={(minLift) => onChange({ ...query, minLift }, "replace")} />
+        <legend class="sr-only">Minimum</legend>
+        <Bound name="Min. confidence" value={query.minConfidence} most={1} onChange={(minConfidence) => onChange({ ...query, minConfidence }, "replace")} />
+        <Bound name="Min. support" value={query.minSupport} most={1} onChange={(minSupport) => onChange({ ...query, minSupport }, "replace")} />
+        <Bound name="Min. lift" value={query.minLift} most={null} onChange={(minLift) => onChange({ ...query, minLift }, "replace")} />
       </fieldset>
       {facetNames.map((name) => {
         const facet = known.get(name);
         const chosen = query.facets[name] ?? [];
-        // A single choice that every rule has narrows nothing; quantities are shown all the same.
+        // A single choice that every finding has narrows nothing; quantities are shown all the same.
         const always = name === "kind" || name === "conclusion";
         const idle = facet === undefined || facet.choices.length === 0 || (!always && facet.choices.length === 1 && facet.choices[0]?.count === total);
         if (facet === undefined || (idle && chosen.length === 0)) return null;

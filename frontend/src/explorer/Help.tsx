@@ -6,20 +6,21 @@ import { problemOf } from "./answers";
 import { api } from "./api";
 import type { ProblemError } from "./api";
 import { Dialog } from "./Dialog";
-import type { Query } from "./location";
+import type { FindingRow } from "./FindingItem";
+import type { Query, What } from "./location";
 import { ProblemNote } from "./notes";
 
 const keys: readonly [string[], string][] = [
-  [["/"], "Search the rules"],
+  [["Ctrl K", "/"], "Search findings, places and sensors"],
   [["j", "↓"], "Next in the list"],
   [["k", "↑"], "Previous in the list"],
   [["Enter"], "Open what has the focus"],
-  [["x"], "Tick the rule for export"],
+  [["x"], "Select what is open, to export it"],
   [["a"], "Accept what is open, or take that back"],
   [["r"], "Reject what is open, or take that back"],
   [["n"], "Write a note on it"],
   [["u"], "Undo the last review"],
-  [["1", "2", "3"], "Evidence, graph, details"],
+  [["1", "2", "3"], "Evidence, map, details"],
   [["Esc"], "Close what is open"],
   [["?"], "Show these keys"],
 ];
@@ -40,9 +41,9 @@ export function KeysDialog({ onClose }: { onClose: () => void }): JSX.Element {
         ))}
       </dl>
       <p class="muted small">
-        In the graph: drag to move, wheel or buttons to zoom; “Nodes as a list” reaches every node by keyboard. In a
+        On the map: drag to move, wheel or buttons to zoom; “Nodes as a list” reaches every node by keyboard. In a
         chart of series: + and − zoom, arrows move, 0 shows the whole period. Search <code>if:flow</code> or{" "}
-        <code>then:pressure</code> to look at one side of the rules.
+        <code>then:pressure</code> to look at one side of rules and controls.
       </p>
     </Dialog>
   );
@@ -55,23 +56,25 @@ const formats: readonly [string, string][] = [
   ["parquet", "Parquet, for data frames"],
 ];
 
-const mostTicked = 5000;
+const mostSelected = 5000;
 
 interface ExportProps {
   run: number;
   query: Query;
+  what: What;
   total: number;
-  selected: ReadonlySet<number>;
+  selected: readonly FindingRow[];
   onClose: () => void;
 }
 
-export function ExportDialog({ run, query, total, selected, onClose }: ExportProps): JSX.Element {
+export function ExportDialog({ run, query, what: kind, total, selected, onClose }: ExportProps): JSX.Element {
   const [format, setFormat] = useState("csv");
-  const [what, setWhat] = useState<"ticked" | "filter">(selected.size > 0 ? "ticked" : "filter");
+  const [what, setWhat] = useState<"selected" | "filter">(selected.length > 0 ? "selected" : "filter");
   const [problem, setProblem] = useState<ProblemError | null>(null);
-  const ids = what === "ticked" ? [...selected].sort((a, b) => a - b) : [];
+  const rows = what === "selected" ? selected : [];
+  const many = rows.reduce((sum, row) => sum + row.members.length, 0) > mostSelected;
   const save = (): void => {
-    api.exported(run, format, query, ids).then(
+    api.exported(run, format, query, kind === "place" || kind === "sensor" ? "" : kind, rows).then(
       ({ data, name }) => {
         const link = document.createElement("a");
         link.href = URL.createObjectURL(data);
@@ -84,16 +87,16 @@ export function ExportDialog({ run, query, total, selected, onClose }: ExportPro
     );
   };
   return (
-    <Dialog title="Export rules" onClose={onClose}>
+    <Dialog title="Export findings" onClose={onClose}>
       <fieldset class="radios">
-        <legend class="label">Which rules</legend>
+        <legend class="label">Which findings</legend>
         <label>
-          <input type="radio" name="what" checked={what === "ticked"} disabled={selected.size === 0} onChange={() => setWhat("ticked")} />
-          {selected.size === 0 ? "The ticked rules (none yet)" : `The ${plural(selected.size, "ticked rule", "ticked rules")}`}
+          <input type="radio" name="what" checked={what === "selected"} disabled={selected.length === 0} onChange={() => setWhat("selected")} />
+          {selected.length === 0 ? "The selected findings (none yet)" : `The ${plural(selected.length, "selected finding")}`}
         </label>
         <label>
           <input type="radio" name="what" checked={what === "filter"} onChange={() => setWhat("filter")} />
-          All {plural(total, "rule")} of the present filter
+          All {plural(total, "finding")} of the list
         </label>
       </fieldset>
       <fieldset class="radios">
@@ -106,14 +109,13 @@ export function ExportDialog({ run, query, total, selected, onClose }: ExportPro
         ))}
       </fieldset>
       {problem !== null && <ProblemNote problem={problem} />}
-      {ids.length > mostTicked && (
-        <p class="small">At most {whole(mostTicked)} ticked rules go into a file; take a filter instead, or tick fewer.</p>
-      )}
+      <p class="small muted">Each with its variants. Rules alone have all their measures; with laws or controls a row has its sentence and counts.</p>
+      {many && <p class="small">At most {whole(mostSelected)} selected findings go into a file; use a filter instead, or select fewer.</p>}
       <div class="buttons end">
         <button type="button" class="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="button" class="button primary" disabled={ids.length > mostTicked} onClick={save}>
+        <button type="button" class="button primary" disabled={many} onClick={save}>
           Download
         </button>
       </div>

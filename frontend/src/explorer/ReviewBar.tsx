@@ -71,7 +71,7 @@ export function ReviewBar({ of, noun, writing, saved, onWriting, onReview }: Pro
           />
           <div class="buttons">
             <button type="submit" class="button primary">
-              Keep note
+              Save note
             </button>
             <button type="button" class="button" onClick={() => onWriting(false)}>
               Cancel

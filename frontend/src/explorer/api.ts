@@ -4,18 +4,18 @@ import type {
   Card,
   Comparison,
   Drawing,
+  FindingsPage,
   NodeDetail,
   Outline,
-  Places,
   Problem,
   Reviewed,
   ReviewRequest,
-  RulePage,
   Runs,
   Scatter,
   SeriesPage,
 } from "../types";
-import type { Query, Subject } from "./location";
+import type { FindingRow } from "./FindingItem";
+import type { Query, Subject, What } from "./location";
 
 /** A request that was not answered, with what to do about it. */
 export class ProblemError extends Error {
@@ -99,12 +99,15 @@ export const api = {
   runs: (): Promise<Runs> => answer(address("runs")),
   outline: (run: number): Promise<Outline> => answer(address(`runs/${run}/outline`)),
   drawing: (run: number): Promise<Drawing | null> => answer(address(`runs/${run}/drawing`)),
-  rules: (run: number, query: Query, offset: number, limit: number, signal: AbortSignal): Promise<RulePage> =>
-    answer(address(`runs/${run}/rules`, { ...parametersOf(query), offset, limit }), { signal }),
-  card: (run: number, subject: Subject, signal: AbortSignal): Promise<Card | null> =>
-    answer(address(`runs/${run}/${subjects[subject.about]}/${subject.id}/card`), { signal }),
-  places: (run: number, rule: number, signal: AbortSignal): Promise<Places> =>
-    answer(address(`runs/${run}/places`, { rule }), { signal }),
+  findings: (run: number, query: Query, what: What, offset: number, limit: number, signal: AbortSignal): Promise<FindingsPage> =>
+    answer(address(`runs/${run}/findings`, { ...parametersOf(query), what, offset, limit }), { signal }),
+  finding: (run: number, subject: Subject, signal: AbortSignal): Promise<FindingRow> =>
+    answer(address(`runs/${run}/${subjects[subject.about]}/${subject.id}`), { signal }),
+  card: (run: number, subject: Subject, node: string | null, signal: AbortSignal): Promise<Card | null> =>
+    answer(
+      address(`runs/${run}/${subjects[subject.about]}/${subject.id}/card`, { spot: subject.spot ?? null, moment: subject.moment ?? null, node }),
+      { signal },
+    ),
   node: (run: number, id: string, signal: AbortSignal): Promise<NodeDetail> =>
     answer(address(`runs/${run}/node`, { id }), { signal }),
   series: (
@@ -125,13 +128,14 @@ export const api = {
   review: (run: number, review: ReviewRequest): Promise<Reviewed> => post(`runs/${run}/review`, review),
   alerts: (monitor: number): Promise<AlertPage> => answer(address(`monitors/${monitor}/alerts`)),
   events: (monitor: number, after: number): string => address(`monitors/${monitor}/events`, { after: String(after) }),
-  /** A file with the rules of a query, or with the given rules if there are any. */
-  exported: async (run: number, format: string, query: Query, ids: readonly number[]): Promise<{ data: Blob; name: string }> => {
+  /** A file with the findings of a query, or with the given ones if there are any, each with its variants. */
+  exported: async (run: number, format: string, query: Query, what: What, rows: readonly FindingRow[]): Promise<{ data: Blob; name: string }> => {
+    const of = (kind: FindingRow["kind"]): number[] => rows.filter((row) => row.kind === kind).flatMap((row) => row.members);
     const response =
-      ids.length > 0
-        ? await posted(`runs/${run}/export`, { format, rules: ids })
-        : await answered(address(`runs/${run}/export`, { format, ...parametersOf(query) }));
-    const name = /filename="([\w.-]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? "rules";
+      rows.length > 0
+        ? await posted(`runs/${run}/export`, { format, rules: of("rule"), laws: of("law"), controls: of("control") })
+        : await answered(address(`runs/${run}/export`, { format, what, ...parametersOf(query) }));
+    const name = /filename="([\w.-]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? "findings";
     return { data: await response.blob(), name };
   },
 };

@@ -4,8 +4,9 @@ import type { Facet } from "../types";
 
 export type FacetName = Facet["name"];
 export type View = "rules" | "compare" | "live";
-export type ListName = "rules" | "laws" | "controls";
-export type Tab = "evidence" | "graph" | "details";
+/** What the list holds; an empty string for findings of all kinds. */
+export type What = "" | "control" | "law" | "rule" | "place" | "sensor";
+export type Tab = "evidence" | "map" | "details";
 /** The part that a narrow screen shows. */
 export type Pane = "filters" | "list" | "detail";
 
@@ -14,6 +15,10 @@ export const facetNames: readonly FacetName[] = ["kind", "conclusion", "class", 
 export interface Subject {
   about: "rule" | "law" | "control";
   id: number;
+  /** The place whose evidence is shown, by its number; the one that shows it best if there is none. */
+  spot?: number;
+  /** The moment that is shown. */
+  moment?: number;
 }
 
 export interface Query {
@@ -30,7 +35,7 @@ export interface Query {
 export interface Place {
   run: number;
   view: View;
-  list: ListName;
+  what: What;
   query: Query;
   page: number;
   subject: Subject | null;
@@ -57,7 +62,7 @@ export const emptyQuery: Query = {
 export const start: Place = {
   run: 0,
   view: "rules",
-  list: "rules",
+  what: "",
   query: emptyQuery,
   page: 0,
   subject: null,
@@ -69,8 +74,8 @@ export const start: Place = {
   monitor: null,
 };
 
-const whole = (text: string | null): number | null =>
-  text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
+const whole = (text: string | null, digits = 9): number | null =>
+  text !== null && /^\d+$/.test(text) && text.length <= digits ? Number(text) : null;
 
 function share(text: string | null): number | null {
   const value = text === null || text === "" ? Number.NaN : Number(text);
@@ -92,12 +97,13 @@ export function placeOf(hash: string): Place {
   let subject: Subject | null = null;
   for (const about of ["rule", "law", "control"] as const) {
     const id = whole(given.get(about));
-    if (id !== null) subject = { about, id };
+    const [spot, moment] = [whole(given.get("spot")), whole(given.get("moment"), 15)];
+    if (id !== null) subject = { about, id, ...(spot === null ? {} : { spot }), ...(moment === null ? {} : { moment }) };
   }
   return {
     run: whole(given.get("run")) ?? 0,
     view: oneOf(given.get("view"), ["rules", "compare", "live"], "rules"),
-    list: oneOf(given.get("list"), ["rules", "laws", "controls"], "rules"),
+    what: oneOf(given.get("list"), ["control", "law", "rule", "place", "sensor", ""], ""),
     query: {
       q: given.get("q") ?? "",
       facets,
@@ -111,7 +117,7 @@ export function placeOf(hash: string): Place {
     page: whole(given.get("page")) ?? 0,
     subject,
     node: given.get("node"),
-    tab: oneOf(given.get("tab"), ["evidence", "graph", "details"], "evidence"),
+    tab: oneOf(given.get("tab"), ["evidence", "map", "details"], "evidence"),
     pane: oneOf(given.get("pane"), ["filters", "list", "detail"], "list"),
     against: whole(given.get("against")),
     other: given.get("of") === "other",
@@ -127,7 +133,7 @@ export function hashOf(place: Place): string {
   };
   put("run", place.run, 0);
   put("view", place.view, "rules");
-  put("list", place.list, "rules");
+  put("list", place.what);
   put("q", place.query.q);
   for (const name of facetNames) for (const choice of place.query.facets[name] ?? []) parts.append(name, choice);
   put("at", place.query.node);
@@ -137,7 +143,11 @@ export function hashOf(place: Place): string {
   put("sort", place.query.sort);
   if (place.query.sort && !place.query.descending) parts.append("order", "up");
   put("page", place.page, 0);
-  if (place.subject) put(place.subject.about, place.subject.id);
+  if (place.subject) {
+    put(place.subject.about, place.subject.id);
+    put("spot", place.subject.spot ?? null);
+    put("moment", place.subject.moment ?? null);
+  }
   put("node", place.node);
   put("tab", place.tab, "evidence");
   put("pane", place.pane, "list");

@@ -8,12 +8,14 @@ import type { ProblemError } from "./api";
 /** What can be reviewed: a rule, a law or a control. */
 export interface Reviewable {
   key: string;
+  /** All keys, if it is several controls. */
+  keys?: readonly string[];
   review: Review | null;
 }
 
 interface Step {
   run: number;
-  key: string;
+  keys: readonly string[];
   before: Review;
 }
 
@@ -38,7 +40,7 @@ const settlesIn = 5000;
 function words(noun: string, before: Review, after: Review): string {
   if (after.verdict !== before.verdict)
     return after.verdict === "" ? "Verdict taken back." : `${noun.charAt(0).toUpperCase()}${noun.slice(1)} ${after.verdict}.`;
-  return after.note ? "Note kept." : "Note removed.";
+  return after.note ? "Note saved." : "Note removed.";
 }
 
 export function useReviews(): Reviews {
@@ -54,10 +56,10 @@ export function useReviews(): Reviews {
     const timer = window.setTimeout(() => setMessage(""), shownFor);
     return () => window.clearTimeout(timer);
   }, [message, version]);
-  const send = useCallback(async (run: number, key: string, review: Review): Promise<boolean> => {
+  const send = useCallback(async (run: number, keys: readonly string[], review: Review): Promise<boolean> => {
     try {
-      await api.review(run, { key, verdict: review.verdict, note: review.note });
-      sent.current.set(`${run} ${key}`, { review, at: Date.now() });
+      for (const key of keys) await api.review(run, { key, verdict: review.verdict, note: review.note });
+      sent.current.set(`${run} ${keys[0]}`, { review, at: Date.now() });
       setProblem(null);
       setVersion((last) => last + 1);
       return true;
@@ -71,16 +73,17 @@ export function useReviews(): Reviews {
     const before = own !== undefined && Date.now() - own.at < settlesIn ? own.review : (of.review ?? nothing);
     const after = { ...before, ...change };
     if (before.verdict === after.verdict && before.note === after.note) return;
-    void send(run, of.key, after).then((kept) => {
+    const keys = of.keys ?? [of.key];
+    void send(run, keys, after).then((kept) => {
       if (!kept) return;
-      setSteps((last) => [...last, { run, key: of.key, before }]);
+      setSteps((last) => [...last, { run, keys, before }]);
       setMessage(words(noun, before, after));
     });
   }, []);
   const undo = useCallback((): void => {
     const step = latest.current.at(-1);
     if (step === undefined) return;
-    void send(step.run, step.key, step.before).then((kept) => {
+    void send(step.run, step.keys, step.before).then((kept) => {
       if (!kept) return;
       setSteps((last) => last.slice(0, -1));
       setMessage("Undone.");

@@ -122,7 +122,7 @@ function Reviewed({ review }: { review: Review | null }) {
 function LawItem({ law }: { law: LawRow }) {
   return (
     <li class={law.review?.verdict === "rejected" ? "rejected" : ""}>
-      <p dir="auto">{sentence(law.statement || law.sentence)}</p>
+      <p dir="auto">{sentence(law.sentence)}</p>
       <p class="muted small">
         Held in {whole(law.held)} of {plural(law.rows, "row")} ({percent(law.share, 2)}) at {law.places_held === law.places ? plural(law.places, "place") : `${whole(law.places_held)} of ${plural(law.places, "place")}`}
         {law.later_share !== null && `; ${percent(law.later_share, 2)} on the later part that it was not fitted on`}.

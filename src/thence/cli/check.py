@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import comb
 from pathlib import Path
@@ -79,15 +80,18 @@ def _examine_rows(config: Config) -> dict[str, Any]:
 
 def _examine_system(config: Config) -> dict[str, Any]:
     """What is known of readings and the graph around them."""
+    from thence.runs.health import check_system
     from thence.runs.inputs import load_job
-    from thence.runs.planning import plan
-    from thence.runs.preparation import prepare, table_for
+    from thence.runs.pipeline import plan_search, prepare_search
+    from thence.runs.planning import given_settings, plan
 
+    asked = config
     config, miner = plan(config)
     system = load_job(config)
     checked = {part.name: part.sensors.check().describe() for part in system.sites}
-    data = prepare(system, config)
-    readings, table = data.readings, table_for(miner, data)
+    data, table = prepare_search(system, config, miner)
+    readings = data.readings
+    search = plan_search(data.config, miner, table, system, given_settings(asked, None, {}))
     described = _describe(table)
     return {
         **({"systems": checked} if len(system.sites) > 1 else {"sensors": checked[system.name]}),
@@ -100,9 +104,10 @@ def _examine_system(config: Config) -> dict[str, Any]:
             "nodes": len(system.binding.nodes),
             "left_out": dict(system.binding.left_out),
         },
+        "health": check_system(system, hold=config.windows.hold).to_dicts(),
         "windows": _windows(readings),
-        "table": {**described, "notes": list(dict.fromkeys([*readings.notes, *described["notes"]]))},
-        "search": _search(table, miner),
+        "table": {**described, "notes": list(dict.fromkeys([*readings.notes, *described["notes"], *search.notes]))},
+        "search": _search(search.searched, search.miner),
     }
 
 
@@ -177,7 +182,13 @@ def _combinations(sizes: list[int], longest: int) -> int:
 
 
 def _print(found: dict[str, Any]) -> None:
-    lines = [*_sensor_lines(found), *_graph_lines(found), *_window_lines(found), *_table_lines(found)]
+    lines = [
+        *_sensor_lines(found),
+        *_graph_lines(found),
+        *_health_lines(found),
+        *_window_lines(found),
+        *_table_lines(found),
+    ]
     console().print(facts_table([*lines, *number_notes(found["table"]["notes"])]))
     breaches = (found.get("ontology") or {}).get("breaches", ())
     for breach in breaches[:_SHOWN]:
@@ -207,6 +218,18 @@ def _graph_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         left = found["binding"]["left_out"]
         bound = f"{found['binding']['bound']} sensors at {found['binding']['nodes']} nodes"
         yield "binding", bound + (f", {len(left)} left out: {', '.join(list(left)[:_SHOWN])}" if left else "")
+
+
+def _health_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    findings = found.get("health")
+    if findings is None:
+        return
+    counts = Counter(one["what"] for one in findings)
+    yield "health", ", ".join(f"{count:,} {what}" for what, count in counts.items()) or "nothing wrong with the sensors"
+    for one in findings[:_SHOWN]:
+        yield f"  {one['what']}", one["sentence"]
+    if (more := len(findings) - _SHOWN) > 0:
+        yield "  …", f"and {more:,} more; --json lists all"
 
 
 def _window_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:

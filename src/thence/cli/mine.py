@@ -28,10 +28,13 @@ from thence.cli.screen import (
 from thence.runs.configuration import Config
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from thence._base.progress import Progress
     from thence.runs.run import Run
 
 _SHOWN, _SHOWN_BY_DEMO = 20, 10
+_NOTES = 3
 
 
 @with_table(reads="job")
@@ -81,9 +84,10 @@ def demo(
         print_json({**found, "rules": [rule.english for rule in best]})
     elif not quiet:
         screen = console()
-        screen.print(facts_table(summary_lines(run)))
+        screen.print(facts_table(summary_lines(run, notes=False)))
         print_logic(screen, run)
         print_rules(screen, run.rules, most=_SHOWN_BY_DEMO)
+        _print_notes(screen, run)
         say(f"\nThe run is in {run.path}. To see all its rules, run: thence show {target}")
         if page is not None:
             say(f"Report: {page_address(page)}")
@@ -125,9 +129,10 @@ def _require_report(run: Run, page: Path | None) -> None:
 
 def _print_run(run: Run, page: Path | None) -> None:
     screen = console()
-    screen.print(facts_table(summary_lines(run)))
+    screen.print(facts_table(summary_lines(run, notes=False)))
     print_logic(screen, run)
     shown = print_rules(screen, run.rules, most=_SHOWN) if len(run.rules) else 0
+    _print_notes(screen, run)
     if run.path is not None:
         more = len(run.rules) - shown
         say(f"\n{f'{more:,} more rules' if more > 0 else 'The run'}: thence show {run.path}")
@@ -135,8 +140,26 @@ def _print_run(run: Run, page: Path | None) -> None:
         say(f"Report: {page_address(page)}")
 
 
-def summary_lines(run: Run) -> dict[str, str]:
-    """Return the summary of a run for the screen, by name."""
+def _print_notes(screen: Console, run: Run) -> None:
+    """Print the first notes of a run, on how it was read, and the last ones, on what was found."""
+    notes = run.summary["notes"]
+    if not notes:
+        return
+    screen.print("\nNotes")
+    many = len(notes) > 2 * _NOTES and run.path is not None
+    shown = [*notes[:_NOTES], *notes[-_NOTES:]] if many else notes
+    screen.print(facts_table([("", note) for note in shown]))
+    if many:
+        say(f"{len(notes) - len(shown):,} more: thence show {run.path}")
+
+
+def summary_lines(run: Run, *, notes: bool = True) -> dict[str, str]:
+    """Return the summary of a run for the screen, by name.
+
+    Args:
+        run: The run.
+        notes: Whether with the notes.
+    """
     summary = run.summary
     out = {"run": str(run.path or "in memory")}
     if not run.complete:
@@ -160,5 +183,6 @@ def summary_lines(run: Run) -> dict[str, str]:
         out["covered"] = f"{percent(summary['data_coverage'], digits=1)} of the transactions"
     out["miner"] = f"{summary['miner']}, enrichment {summary['enrichment']}"
     out["seconds"] = ", ".join(f"{stage} {spent:.2f}" for stage, spent in summary["seconds"].items())
-    out |= number_notes(summary["notes"])
+    if notes:
+        out |= number_notes(summary["notes"])
     return {name: value for name, value in out.items() if value}

@@ -164,16 +164,19 @@ def _apart(entry: Sequence[int], alone: Mapping[int, Any]) -> list[list[int]]:
 
 
 def print_logic(screen: Console, run: Run, *, remarks: Mapping[str, Mapping[int, str]] | None = None) -> None:
-    """Print the laws and the controls of a run, if there are any, each as a sentence.
+    """Print the laws and the controls of a run, if there are any, each as a sentence, those of controls with details.
 
     Args:
         screen: The console.
         run: The run.
         remarks: What to print below a sentence, by title and by the number of the sentence from 1.
     """
+    details = {"controls": dict(enumerate(() if run.controls is None else run.controls.details, 1))}
     for title, sentences in run.logic.items():
-        below = (remarks or {}).get(title, {})
-        lines = {at: "\n".join([text, *([below[at]] if at in below else [])]) for at, text in enumerate(sentences, 1)}
+        below = [details.get(title, {}), (remarks or {}).get(title, {})]
+        lines = {
+            at: "\n".join([text, *(one[at] for one in below if one.get(at))]) for at, text in enumerate(sentences, 1)
+        }
         screen.print(f"\n{title.capitalize()}")
         screen.print(_numbered(lines))
     if run.logic and len(run.rules):

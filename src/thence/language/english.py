@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from thence.language.items import Aspect, Feature, Interval, Item, Operator, Role, Value, just_below
+from thence.language.names import means_measure
 from thence.language.time_names import STATE_PREFIX, TimeForm
 
 _UNITS = {"degf": "°F", "degc": "°C", "deg c": "°C", "deg f": "°F", "deg_c": "°C", "deg_f": "°F"}
@@ -35,10 +36,20 @@ _CALENDAR_COMPARISONS = {
     Operator.GT: "after {}",
     Operator.GE: "from {} on",
 }
+_SHORT_DIGITS, _MOST_DIGITS = 6, 12
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-6, 1e15
 """Numbers beyond these have an exponent."""
 _POINTS = frozenset({"sensor", "command", "setpoint", "status", "alarm", "meter"})
 """Words in the names of nodes that are measuring points."""
+_STATUS = frozenset({"status", "state", "command", "cmd", "enable", "enabled", "run", "running", "on", "off"})
+"""Words of kinds that say no more than that the rest of the kind has states."""
+_WHOLE = frozenset({"status", "state"})
+"""Kinds of which the states are those of the node itself."""
+_UNCLEAR = frozenset({"valve", "damper", "door", "window", "contact", "alarm", "fault", "mode", "flag", "signal"})
+"""Words of kinds of which 0 and 1 may be anything."""
+_SWITCHED = {"0": "off", "1": "on"}
+_SAID = frozenset({"on", "off", "open", "opened", "closed", "shut", "running", "stopped", "active"})
+"""States that can be said of a thing."""
 _DURATIONS = {"30min": "half an hour", "1h": "an hour", "1d": "a day", "7d": "a week"}
 _DURATION_UNITS = {"us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute", "h": "hour", "d": "day"}
 _FRACTIONS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
@@ -66,6 +77,27 @@ def format_number(value: float, *, minus: str = "−") -> str:
     return "0" if text == "-0" else text.replace("-", minus)
 
 
+def format_short(value: float, width: float = math.inf) -> str:
+    """Format a number for a sentence: one of more than twelve digits with six, or as many as show its range.
+
+    Readings and bins have fewer, and are printed as they are; more are those of a mean, such as a third.
+
+    Args:
+        value: The number.
+        width: Width of the range of which it is an end, of which at least a thousandth is shown.
+
+    Examples:
+        >>> format_short(1 / 3), format_short(-2.999995), format_short(101325 + 1 / 3, 0.2)
+        ('0.333333', '−2.999995', '101,325.3333')
+    """
+    if len(Decimal(repr(float(value))).normalize().as_tuple().digits) <= _MOST_DIGITS or math.isinf(value):
+        return format_number(value)
+    digits = _SHORT_DIGITS - 1 - math.floor(math.log10(abs(value)))
+    if 0 < width < math.inf:
+        digits = max(digits, 3 - math.floor(math.log10(width)))
+    return format_number(round(value, digits) if digits < 300 else value)
+
+
 def format_unit(unit: str) -> str:
     """Return a unit as it is printed: ``m³/h`` for ``m3/h``.
 
@@ -82,17 +114,18 @@ def format_unit(unit: str) -> str:
 def _range_text(interval: Interval, unit: str) -> str:
     """Format a range: by the value that it stands for, or by its ends."""
     if interval.at is not None:
-        return f"{format_number(interval.at)}{unit}"
+        return f"{format_short(interval.at)}{unit}"
     after, last = just_below(interval.low), just_below(interval.high)
-    begin = f"at least {format_number(interval.low)}" if after is None else f"above {format_number(after)}"
-    end = f"below {format_number(interval.high)}" if last is None else f"at most {format_number(last)}"
+    width = interval.high - interval.low
+    begin = f"at least {format_short(interval.low, width)}" if after is None else f"above {format_short(after, width)}"
+    end = f"below {format_short(interval.high, width)}" if last is None else f"at most {format_short(last, width)}"
     # Beyond the largest float there is nothing.
     from_below, to_above = interval.low <= -sys.float_info.max, interval.high >= sys.float_info.max
     if from_below or to_above:
         return "any number" if from_below and to_above else f"{end if from_below else begin}{unit}"
     if after is not None or last is not None:
         return f"{begin} {'but' if last is None else 'and'} {end}{unit}"
-    low, high = format_number(interval.low), format_number(interval.high)
+    low, high = format_short(interval.low, width), format_short(interval.high, width)
     dash = " to " if "−" in low + high else "–"
     return f"{low}{dash}{high}{unit}"
 
@@ -363,8 +396,12 @@ def _measurement(item: Item, context: str, it: str = "") -> str:
             return _event(item, _reading_of(feature, it) + context)
         earlier = f" {_ago(feature.time.length)}"
     if feature.role is Role.VARIABLE:
+        if not earlier and (state := _state_clause(item, context, it)):
+            return state
         verb = "was" if earlier else "is"
         return f"{_variable_reading(feature, it)}{context} {verb} {format_test(item)}{earlier}"
+    if not earlier and (state := _state_clause(item, context)):
+        return state
     subject = _sensor_name(feature) + context
     if feature.name == "change":
         return f"the change of {subject} is {format_test(item)}"
@@ -372,6 +409,51 @@ def _measurement(item: Item, context: str, it: str = "") -> str:
     plain = not (feature.label or feature.place or feature.unit)
     present, past = ("is", "was") if feature.relative or plain else ("reads", "read")
     return f"{subject} {past if earlier else present} {format_test(item)}{earlier}"
+
+
+def _state_clause(item: Item, context: str, it: str = "") -> str:
+    """Format the state of a thing as that of the thing: ``Pump 3 is on``; nothing if it is no plain state of a node."""
+    feature = item.feature
+    owner = feature.place or (feature.subject if feature.role is Role.VARIABLE else "")
+    plain = not (feature.reads or feature.name not in ("value", "") or feature.relative)
+    if not (plain and owner and isinstance(item.value, str) and item.operator in (Operator.EQ, Operator.NE)):
+        return ""
+    if feature.role is not Role.VARIABLE and names_a_point(owner, feature.label.replace("_", " ")):
+        return ""
+    said = format_state(feature.label, item.value, "" if owner == it else owner + context, item.operator is Operator.NE)
+    return said if owner != it or not context else ""
+
+
+def format_state(kind: str, state: str, owner: str = "", denied: bool = False) -> str:
+    """Format the state of a thing whose kind says that it has states; an empty text if it says less than the state.
+
+    Args:
+        kind: The kind of the sensor.
+        state: The state.
+        owner: The node of the sensor; the place of the statement, "it", if empty.
+        denied: Whether it is not in the state.
+
+    Examples:
+        >>> format_state("status", "1", "Pump 3"), format_state("fan_status", "0")
+        ('Pump 3 is on', 'its fan is off')
+        >>> format_state("valve_status", "closed", "V"), format_state("valve_status", "1", "V")
+        ('the valve of V is closed', '')
+        >>> format_state("status", "open", "p", denied=True)
+        'p is not open'
+    """
+    words = kind.replace("_", " ").split()
+    rest = [word for word in words if word.lower() not in _STATUS]
+    if len(rest) == len(words) or means_measure(kind):
+        return ""
+    clear = not _UNCLEAR & {word.lower() for word in rest}
+    said = (_SWITCHED.get(state, "") if clear else "") or (state if state.lower() in _SAID else "")
+    if not said:
+        return ""
+    thing = " ".join(word if word.isupper() else word.lower() for word in rest)
+    if not thing and kind.lower() not in _WHOLE:
+        return ""
+    subject = (f"the {thing} of {owner}" if owner else f"its {thing}") if thing else owner or "it"
+    return f"{subject} is {'not ' if denied else ''}{said.lower() if said.isupper() else said}"
 
 
 def _reading_of(feature: Feature, it: str) -> str:

@@ -152,7 +152,7 @@ class StarRole:
         target = self.steps[-1].target
         name = self.name.removeprefix(f"{self.nearest} ") if self.nearest else self.name
         for noun in (target.replace("_", " ") or "node", target):
-            if f"{noun}s" in name:
+            if noun and f"{noun}s" in name:
                 name = name.replace(f"{noun}s", noun, 1)
                 break
         before, that, verbs = name.partition(" that ")

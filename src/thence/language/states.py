@@ -18,6 +18,8 @@ LARGEST_WHOLE = 1e15
 MOST_STATES = 10
 """Most different whole numbers that are read as states."""
 _READINGS_PER_STATE = 10
+LEAST_NUMBER = 10
+"""Whole numbers from here on, such as set points of 20 and 22, are no states unless others of the sensor are below."""
 
 
 def are_enough(values: int, readings: int, *, most: int = MOST_STATES) -> bool:

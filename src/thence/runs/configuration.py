@@ -55,7 +55,7 @@ INPUT_FILES = ("sensors", "graph", "ontology", "binding")
 # Written after the further files of a run, so a further file with such a name would be lost.
 _RESERVED = (
     *("summary.json", "provenance.json", "discretizer.json", "report.json", "report.html"),
-    *("laws.json", "controls.json", "known.json", "places.parquet", "reviews.json", "manifest.json"),
+    *("laws.json", "controls.json", "constants.json", "known.json", "places.parquet", "reviews.json", "manifest.json"),
 )
 BUILT_IN_ONTOLOGY = "water"
 DESCRIBING = ("ignore", "kinds", "units", "kind_pattern", "categorical", "numeric")
@@ -206,6 +206,7 @@ class WindowsConfig(Section):
         AUTO,
         "How long the last reading lasts: auto for sensors that read when something changes, none, or a time like 2h",
     )
+    keep_unhealthy: bool = setting(False, "Also mine readings of sensors that are dead, stuck, drifting or the like")
 
     def __post_init__(self) -> None:
         if self.derive == ("none",):
@@ -377,22 +378,19 @@ class RefineConfig(Section):
 class LogicConfig(Section):
     """What is searched beside rules: the laws of the plant, and what makes its actuators switch."""
 
-    laws: bool | None = setting(None, "Search laws of the plant too, or not (default: with a graph and a digest)")
+    laws: bool | None = setting(None, "Search laws of the plant too, or not (default: with a digest)")
     controls: bool | None = setting(None, "Search what makes actuators switch too, or not (default: with a digest)")
 
-    def resolved(self, *, graph: bool, several: bool, wanted: bool) -> LogicConfig:
+    def resolved(self, *, several: bool, wanted: bool) -> LogicConfig:
         """Return the section with its defaults written out.
 
         Args:
-            graph: Whether there is a graph.
             several: Whether several systems are mined together.
             wanted: Whether a digest of all rules is made.
 
         Raises:
-            ConfigError: If laws are asked for without a graph, or controls of several systems.
+            ConfigError: If controls of several systems are asked for.
         """
-        if self.laws and not graph:
-            raise ConfigError("laws need a graph and a binding", where="[logic]", hint="pass both, or leave out 'laws'")
         if self.controls and several:
             raise ConfigError(
                 "controls are searched in one system at a time",
@@ -400,7 +398,7 @@ class LogicConfig(Section):
                 hint="leave out 'controls', or mine the systems one by one",
             )
         return LogicConfig(
-            laws=wanted and graph if self.laws is None else self.laws,
+            laws=wanted if self.laws is None else self.laws,
             controls=wanted and not several if self.controls is None else self.controls,
         )
 

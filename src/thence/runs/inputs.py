@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from thence._base.progress import Progress, silent
 from thence.data.graph.binding import Binding, bind
+from thence.data.graph.common_units import with_common_units
+from thence.data.graph.habits import describe_binding, in_one_habit
 from thence.data.graph.name_rules import DEFAULT_RULES, references_in
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.sensor_kinds import with_kinds_of
@@ -121,7 +123,7 @@ def load_job(config: Config, *, progress: Progress = silent) -> System:
     """
     mode = config.enrich.mode
     if not config.system:
-        return load_system(config.input, mode, progress=progress)
+        return with_common_units(load_system(config.input, mode, progress=progress))
     common = {f.name: getattr(config.input, f.name) for f in fields(InputConfig)}
     units = config.input.read_sensors.get("units")
     if units is not None:
@@ -133,17 +135,24 @@ def load_job(config: Config, *, progress: Progress = silent) -> System:
         system = load_system(InputConfig(**{**common, **own}), mode, progress=progress)
         systems.append(replace(system, name=one.name))
     require_units(units or {}, (sensor for system in systems for sensor in system.sensors.sensors))
-    return System.of_sites(systems)
+    return with_common_units(System.of_sites(systems))
 
 
 def gather_system(
     sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str = "none"
 ) -> System:
-    """Return the system that a caller passes as one object, as objects and paths, or the several of a list."""
+    """Return the system that a caller passes as one object, as objects and paths, or the several of a list.
+
+    The sensors of a kind have one unit.
+    """
+    return with_common_units(_gathered(sensors, graph, binding, ontology, given, enrich))
+
+
+def _gathered(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str) -> System:
     if isinstance(sensors, System) and len(sensors.sites) > 1:
         sensors = sensors.sites
     if isinstance(sensors, (list, tuple)) and sensors and all(isinstance(one, System) for one in sensors):
-        return System.of_sites(gather_system(one, graph, binding, ontology, given, enrich) for one in sensors)
+        return System.of_sites(_gathered(one, graph, binding, ontology, given, enrich) for one in sensors)
     if isinstance(sensors, System):
         for part, name in ((graph, "graph"), (binding, "binding"), (ontology, "ontology")):
             if part is not None:
@@ -167,18 +176,20 @@ def _checked(system: System, given: InputConfig, *, partial: bool) -> System:
     return replace(system, binding=bound, sensors=with_kinds_of(system.sensors, system.graph, bound, system.ontology))
 
 
-def _ignore_of(options: Mapping[str, Any]) -> list[str]:
-    ignore = options.get("ignore") or ()
-    return [ignore] if isinstance(ignore, str) else list(ignore)
+def _names_in(options: Mapping[str, Any], option: str) -> list[str]:
+    names = options.get(option) or ()
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _without_ignored(system: System, options: Mapping[str, Any]) -> System:
     """A system without the sensors that ``ignore`` names; readers leave out those of files themselves."""
-    ids = system.sensors.ids
-    for pattern in _ignore_of(options):
+    ids, ignore = system.sensors.ids, _names_in(options, "ignore")
+    for pattern in ignore:
         if pattern not in ids and not fnmatch.filter(ids, pattern):
             raise ConfigError(f"ignore names '{pattern}', but no sensor has this name", hint=nearest(pattern, ids))
-    ignored = {s for pattern in _ignore_of(options) for s in ids if s == pattern or fnmatch.fnmatchcase(s, pattern)}
+    ignored = {
+        s for pattern in _names_in(options, "ignore") for s in ids if s == pattern or fnmatch.fnmatchcase(s, pattern)
+    }
     return system.select([sensor for sensor in ids if sensor not in ignored]) if ignored else system
 
 
@@ -225,7 +236,7 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
     else:
         whole = read_sensors(_listed(sensors), **options)
     readings = _portion(System(whole), given).sensors
-    network = None if graph is None else read_graph(_listed(graph), **given.read_graph)
+    network = None if graph is None else in_one_habit(read_graph(_listed(graph), **given.read_graph))
     known = _known_ontology(ontology, network)
     if network is None and binding is not None:
         raise ConfigError("a binding needs the graph that it binds to", hint="pass the graph too")
@@ -234,23 +245,27 @@ def _assemble(sensors: Any, graph: Any, binding: Any, ontology: Any, given: Inpu
         return System(readings, ontology=known)
     # References to series with the same id in other files do not count.
     bound = _bound(readings, references_in(network, _file_names(sensors)), binding, given, partial)
-    states = given.read_sensors.get("categorical", ())
-    states = [states] if isinstance(states, str) else states
-    described = with_kinds_of(readings, network, bound, known, states=states, units=units)
+    typed = [name for option in ("categorical", "numeric") for name in _names_in(given.read_sensors, option)]
+    described = with_kinds_of(readings, network, bound, known, given=typed, units=units)
+    if notes := describe_binding(bound, network):
+        described = described.with_kinds({}, notes=notes)
     require_units(units, [*whole.sensors, *described.sensors])
     return System(described, network, bound, known)
 
 
 def _known_ontology(ontology: Any, graph: KnowledgeGraph | None) -> Ontology | None:
-    """The ontology that is given; without one, a graph of nothing but water elements has that of the package."""
+    """The ontology that is given; without one, a graph has those of the package, for water elements or of Brick."""
     if isinstance(ontology, Ontology):
         return ontology
     if ontology is not None:
         return read_ontology(_listed(ontology))
-    if graph is None or not _WATER_ELEMENTS & set(graph.labels):
+    if graph is None:
         return None
-    water = Ontology.water()
-    return water if set(graph.labels) <= set(water.classes) else None
+    if _WATER_ELEMENTS & set(graph.labels):
+        water = Ontology.water()
+        if set(graph.labels) <= set(water.classes):
+            return water
+    return Ontology.brick(graph)
 
 
 def _file_names(sensors: Any) -> list[str]:
@@ -272,7 +287,7 @@ def _bound(sensors: SensorData, graph: KnowledgeGraph, binding: Any, given: Inpu
     own = options.pop("table", None)
     if binding is not None:
         table = binding if isinstance(binding, Mapping) else read_binding(_listed(binding), **given.read_binding)
-        if given.select or _ignore_of(given.read_sensors):
+        if given.select or _names_in(given.read_sensors, "ignore"):
             table = {sensor: node for sensor, node in table.items() if sensor in sensors.ids}
         options["table"] = {**table, **(own or {})}
     elif own is not None:

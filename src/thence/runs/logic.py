@@ -37,10 +37,11 @@ def find_laws(
     progress: str | bool | Progress = "auto",
     **settings: Any,
 ) -> Laws:
-    """Find the laws of a plant: balances, proportions, signs and bounds that hold at every place of a kind.
+    """Find the laws of a plant: balances, proportions, signs and bounds at every place of a kind, and formulas.
 
-    Bands and factors are fitted on the first part of the time. Counts are exact and over all rows; a law is kept only
-    if it also holds in the later part.
+    Formulas (set points, curves of the outdoor temperature, products, mixing, meters) need no graph; what is found
+    without one follows from the names, kinds and units of the sensors. Bands and factors are fitted on the first part
+    of the time. Counts are exact and over all rows; a law is kept only if it also holds in the later part.
 
     Args:
         sensors: A ``System``, several of them, ``SensorData``, or whatever ``read_sensors`` takes.
@@ -56,7 +57,7 @@ def find_laws(
         The laws, the tightest first.
 
     Raises:
-        ConfigError: If there is no graph, or a setting is unknown or out of range.
+        ConfigError: If a setting is unknown or out of range.
 
     Examples:
         >>> import thence as th
@@ -211,7 +212,7 @@ def _read(
 ) -> tuple[System, WindowedReadings]:
     config = replace(Config(), windows=WindowsConfig(every=windows, aggregate=aggregate))
     system = gather_system(sensors, graph, binding, ontology, config.input, needs)
-    return system, window_readings(system, config)
+    return system, window_readings(system, config, clean=True)
 
 
 def _settings(of: Any, given: Mapping[str, Any]) -> Any:

@@ -134,6 +134,8 @@ OPTIONS: tuple[Option, ...] = (
         ("units", Mapping[str, str], "Units of kinds or sensors, such as flow=m³/h"),
         ("categorical", _TEXTS, "Sensors whose numbers are states; names or glob patterns"),
         ("numeric", _TEXTS, "Sensors whose numbers are numbers, not states; names or glob patterns"),
+        ("counters", _TEXTS, "Meters to read as rates per hour: auto finds them, none keeps what they show; or names"),
+        ("codes", bool, "Leave out numbers that several sensors write where there is no reading, such as -999", True),
     ),
     Option("read_sensors", ("input.read_sensors.",), _TABLE, "Other options of read_sensors, such as on_error=repair"),
     Option("read_graph", ("input.read_graph.",), _TABLE, "Options of read_graph, such as format=rdf"),
@@ -181,6 +183,7 @@ class FeatureOptions(TypedDict, total=False):
     origin: str | None
     empty: Literal["drop", "keep"] | None
     hold: str | None
+    keep_unhealthy: bool | None
     timezone: str | None
     enrich: str | None
     hops: int | None
@@ -221,6 +224,8 @@ class MineOptions(TableOptions, total=False):
     units: Mapping[str, str] | None
     categorical: str | Iterable[str] | None
     numeric: str | Iterable[str] | None
+    codes: bool | None
+    counters: str | Iterable[str] | None
     read_sensors: Mapping[str, Any] | None
     read_graph: Mapping[str, Any] | None
     read_binding: Mapping[str, Any] | None

@@ -44,11 +44,13 @@ from thence.runs.planning import (
 from thence.runs.preparation import Prepared, Table, prepare, table_for, window_text
 from thence.runs.provenance import environment, hash_binding, hash_files, hash_graph, hash_table
 from thence.runs.run import Run, refuse_foreign
+from thence.runs.silent import describe_silent
 from thence.runs.summaries import FORMAT
 from thence.search.base import BaseMiner, Miner, settings_of
 from thence.search.joint import join_consequents, with_joint
 from thence.search.refine import Null, add_exceptions, refine, sharpen_ranges
 from thence.search.refine.confirmation import Evidence, describe_unconfirmed, gather_evidence, recounted
+from thence.statements.constants import find_constants
 from thence.statements.counting.by_place import with_site_columns
 from thence.statements.counting.occasions import FEWEST_OCCASIONS
 from thence.statements.counting.recount import counted_on
@@ -259,14 +261,8 @@ def _run_on(
     with _timed("read", seconds):
         system = load(report)
     with _timed("windows", seconds):
-        open_ended = config.windows.derive is None
-        data = prepare(system, config)
-        readings, windows = data.readings, data.config.windows
-        if open_ended and windows.derive:
-            zone = f"rules may name the hour of day, in the time zone {windows.timezone}"
-            readings = replace(readings, notes=(*readings.notes, zone))
-        config = replace(data.config, windows=replace(windows, every=window_text(readings)))
-        data = replace(data, config=config, readings=readings)
+        data = _prepared(system, config)
+        config, readings = data.config, data.readings
     known = None
     given_rules = tuple(dict.fromkeys((*config.known, *(system.ontology.known if system.ontology else ()))))
     if given_rules:
@@ -306,15 +302,30 @@ def _run_on(
         kept = best
         if laws and best.config.refine.most:
             kept = best._replace(rules=drop_implied(best.rules, laws))
-        logic = [note for part in (known, laws, controls) if part is not None for note in part.notes]
+        constants = find_constants(readings, data.node_of)
+        logic = [note for part in (constants, known, laws, controls) if part is not None for note in part.notes]
         run = _finish(kept, miner, [*readings.report.remarks(), *readings.notes], inputs, seconds, logic)
         parts = (("known", known), ("laws", laws), ("controls", controls))
         counted = {name: len(part) for name, part in parts if part is not None}
         summary = {**run.summary, **counted}
+        if readings.health:
+            summary["health"] = [one.to_dict() for one in readings.health]
         run = replace(run, known=known, system=system, readings=readings)
-        return replace(run, laws=laws, controls=controls, summary=summary)
+        run = replace(run, laws=laws, controls=controls, constants=constants, summary=summary)
+        if (note := describe_silent(run.findings, system)) is not None:
+            run = replace(run, summary={**run.summary, "notes": [*run.summary["notes"], note]})
+        return run
 
     return _saved(finish)
+
+
+def _with_counters(config: Config, system: System) -> Config:
+    """The configuration with the counters that were read as rates, so that later files are read alike."""
+    counters = sorted(system.sensors.readings.counters) if len(system.sites) == 1 else []
+    if not counters:
+        return config
+    options = {**config.input.read_sensors, "counters": counters}
+    return replace(config, input=replace(config.input, read_sensors=options))
 
 
 def _interrupted(searched: _Searched, what: str) -> _Searched:
@@ -509,14 +520,8 @@ def _mine_table(
 ) -> _Searched:
     """Mine and refine."""
     with _timed("mine", seconds):
-        if isinstance(table, TransactionTable):
-            context = bool(getattr(miner, "context_consequents", False))
-            require_matches(
-                table, antecedent=miner.antecedent, consequent=miner.consequent, context_consequents=context
-            )
-        config, miner, notes = _eased(config, miner, table, system, given)
-        confirms = resolved_refinement(config.refine, miner).confirms and isinstance(table, TransactionTable)
-        searched = table.earlier() if confirms and isinstance(table, TransactionTable) else table
+        config, miner, searched, notes = plan_search(config, miner, table, system, given)
+        confirms = searched is not table
         found, model = mine_rules(miner, searched, system, progress=report, executor=executor)
         found = replace(found, notes=(*notes, *found.notes))
     with _timed("refine", seconds):
@@ -534,6 +539,68 @@ def _mine_table(
         note = "not confirmed, and counted on the first two thirds of the time"
         return _Searched(config, searched, found, replace(refined, notes=(*refined.notes, note)), model)
     return _Searched(config, table, found, refined, model, evidence)
+
+
+class SearchPlan(NamedTuple):
+    """What a search does with a table: the settings that suit its size, and the rows that it reads.
+
+    Args:
+        config: The configuration, with the settings of the miner.
+        miner: The miner.
+        searched: The table without the time that confirms; the table itself if nothing is confirmed.
+        notes: What was changed, and why.
+    """
+
+    config: Config
+    miner: BaseMiner
+    searched: Table
+    notes: tuple[str, ...] = ()
+
+
+def plan_search(
+    config: Config, miner: BaseMiner, table: Table, system: System | None, given: frozenset[str]
+) -> SearchPlan:
+    """Return what a search does with a table, as ``mine`` does it and ``check`` tells.
+
+    Args:
+        config: The configuration.
+        miner: The miner.
+        table: The table.
+        system: The system that it was made of.
+        given: The settings of the miner that somebody chose.
+    """
+    if not isinstance(table, TransactionTable):
+        return SearchPlan(*_eased(config, miner, table, system, given)[:2], table)
+    context = bool(getattr(miner, "context_consequents", False))
+    require_matches(table, antecedent=miner.antecedent, consequent=miner.consequent, context_consequents=context)
+    config, miner, notes = _eased(config, miner, table, system, given)
+    confirms = resolved_refinement(config.refine, miner).confirms
+    return SearchPlan(config, miner, table.earlier() if confirms else table, notes)
+
+
+def prepare_search(system: System, config: Config, miner: BaseMiner) -> tuple[Prepared, Table]:
+    """Return a prepared system with what was decided for it, and the first table that ``mine`` searches.
+
+    Args:
+        system: The system.
+        config: The planned configuration.
+        miner: The miner.
+    """
+    data = _prepared(system, config)
+    data = replace(data, config=with_bins(data.config, bins_to_try(data.config)[0]))
+    return data, table_for(miner, data)
+
+
+def _prepared(system: System, config: Config) -> Prepared:
+    """The readings in windows, and the configuration with the windows that were chosen."""
+    open_ended = config.windows.derive is None
+    data = prepare(system, config)
+    readings, windows = data.readings, data.config.windows
+    if open_ended and windows.derive:
+        zone = f"rules may name the hour of day, in the time zone {windows.timezone}"
+        readings = replace(readings, notes=(*readings.notes, zone))
+    chosen = replace(data.config, windows=replace(windows, every=window_text(readings)))
+    return replace(data, config=_with_counters(chosen, system), readings=readings)
 
 
 def _floor(config: Config, miner: BaseMiner) -> float:
@@ -628,8 +695,11 @@ def _eased(
 
 
 def _with_fallback(lifted: _Searched, plain: _Searched) -> _Searched:
-    """Rules about single sensors, if there are more of them, with a note that says why."""
-    if plain.n_kept <= lifted.n_kept:
+    """Rules about single sensors, if there are clearly more of them, with a note that says why.
+
+    A rule about places says more than one about sensors: it holds for others of their kind.
+    """
+    if plain.n_kept <= lifted.n_kept + (HARDLY_ANY if lifted.n_kept else 0):
         return lifted
     count = lifted.n_kept
     note = (

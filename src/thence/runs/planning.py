@@ -69,7 +69,7 @@ def plan(
     wanted = free and config.refine.steps is not None and config.refine.most > 0
     resolved = replace(
         config,
-        logic=config.logic.resolved(graph=graph, several=bool(config.system), wanted=wanted),
+        logic=config.logic.resolved(several=bool(config.system), wanted=wanted),
         enrich=config.enrich.resolved(),
         discretize=replace(config.discretize, scope=scope_of(config), bins=_planned_bins(config)),
         refine=resolved_refinement(config.refine, made),
@@ -129,6 +129,8 @@ def plan_fallback(asked: Config, planned: Config) -> Config | None:
     """The configuration to use if lifted rules, which nobody asked for by name, are hardly any."""
     if asked.enrich.mode != AUTO or planned.enrich.mode != "lifted" or planned.refine.steps is None:
         return None
+    if asked.enrich.patterns != AUTO:
+        return None  # rules about other things are no answer to a pattern
     plain = planned.with_enrichment("none", recorded=True)
     bins = find_enrichment("none").bins if asked.discretize.bins is None else asked.discretize.bins
     scope = asked.discretize.scope or find_enrichment("none").scope

@@ -15,15 +15,17 @@ from typing import Any, Unpack
 import numpy as np
 
 from thence._base.memory import Workspace, open_workspace
+from thence.data.graph.common_units import with_common_units
 from thence.data.graph.system import System
 from thence.data.graph.units import find_units
 from thence.data.readings.durations import format_duration
+from thence.data.readings.health.checking import cleaner
 from thence.data.readings.pooling import cut_sites, pool_readings
 from thence.data.readings.sensors import as_utc
 from thence.data.readings.windows import WindowedReadings, window
 from thence.errors import ConfigError, InputError, nearest
-from thence.language.items import Role
-from thence.runs.configuration import AUTO, Config, InputConfig
+from thence.language.items import Aspect, Role
+from thence.runs.configuration import AUTO, Config, InputConfig, WindowsConfig
 from thence.runs.inputs import gather_system
 from thence.runs.options import OTHER_DEFAULTS, FeatureOptions, TableOptions, with_keywords, with_options
 from thence.runs.planning import bins_of, has_graph, scope_of
@@ -101,7 +103,8 @@ def transactions(
     system = gather_system(sensors, graph, binding, ontology, config.input, config.enrich.mode)
     if earlier is not None and len(system.sites) == 1:
         system = replace(system, sensors=read_alike(system.sensors, earlier))
-    return Prepared(system, config, window_readings(system, config), earlier, same_system=same_system).table
+    readings = window_readings(system, config, clean=earlier is None)
+    return Prepared(system, config, readings, earlier, same_system=same_system).table
 
 
 def _bins_of(like: Like) -> Discretizer | None:
@@ -152,7 +155,7 @@ def feature_table(
     """
     config = _config_of(options, sensors, graph)
     system = gather_system(sensors, graph, binding, ontology, config.input, config.enrich.mode)
-    return Prepared(system, config, window_readings(system, config)).numbers
+    return Prepared(system, config, window_readings(system, config, clean=True)).numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,9 +342,10 @@ def prepare(
         True
     """
     if isinstance(like, Config):
-        config = with_clock(like, system)
-        return Prepared(system, config, window_readings(system, config))
+        config = with_clock(with_zone(like, system), system)
+        return Prepared(system, config, window_readings(system, config, clean=True))
     bins, chosen = like.discretizer, like.rules if rules is None else rules
+    system = with_common_units(system, wanted=_units_of(like))
     sensors = [sensor for site in system.sites for sensor in site.sensors.sensors]
     if same_system is None and not _is_same_system(chosen, bins, system, [sensor.id for sensor in sensors]):
         same_system = False
@@ -349,6 +353,12 @@ def prepare(
         system = replace(system, sensors=read_alike(system.sensors, bins))
     config = _config_like(chosen, like, {sensor.kind for sensor in sensors})
     return Prepared(system, config, window_readings(system, config), bins, same_system=same_system)
+
+
+def _units_of(run: Run) -> dict[str, str]:
+    """The unit of each kind in the rules of a run."""
+    features = [item.feature for item in run.rules.items]
+    return {one.label: one.unit for one in features if one.label and one.unit and one.aspect is Aspect.MEASUREMENT}
 
 
 def _is_same_system(rules: RuleSet, earlier: Discretizer | None, here: System, sensors: Sequence[str]) -> bool:
@@ -382,25 +392,29 @@ def _config_like(rules: RuleSet, run: Run, kinds: set[str]) -> Config:
     return replace(config, input=InputConfig(), system=(), windows=windows, enrich=enrich)
 
 
-def window_readings(system: System, config: Config, *, workspace: Workspace | None = None) -> WindowedReadings:
+def window_readings(
+    system: System, config: Config, *, clean: bool = False, workspace: Workspace | None = None
+) -> WindowedReadings:
     """Return the readings of a system in windows; of several, in windows of one length that suits all of them.
 
     Args:
         system: The system, or several.
         config: The configuration, of which ``windows``, ``input`` and ``resources`` are used.
+        clean: Whether to leave out readings that cannot be trusted, unless the configuration keeps them: true where
+            something is learned of them, not where they are checked.
         workspace: Where large arrays lie; by default one with the limit of the configuration.
     """
     space = workspace or open_workspace(config.resources.memory_limit)
-    parts = {site.name: _window_site(site, config, space) for site in system.sites}
+    parts = {site.name: _window_site(site, config, space, clean) for site in system.sites}
     longest = window_text(max(parts.values(), key=lambda part: part.every))
     common = replace(config, windows=replace(config.windows, every=longest))
     for site in system.sites:
         if window_text(parts[site.name]) != longest:
-            parts[site.name] = _window_site(site, common, space)
+            parts[site.name] = _window_site(site, common, space, clean)
     return pool_readings(parts)
 
 
-def _window_site(system: System, config: Config, workspace: Workspace) -> WindowedReadings:
+def _window_site(system: System, config: Config, workspace: Workspace, clean: bool) -> WindowedReadings:
     chosen, given = config.windows, config.input
     readings = window(
         system.sensors,
@@ -412,12 +426,26 @@ def _window_site(system: System, config: Config, workspace: Workspace) -> Window
         empty=chosen.empty,
         hold=chosen.hold,
         workspace=workspace,
+        clean=cleaner(system.binding or {}) if clean and not chosen.keep_unhealthy else None,
     )
     if not len(readings) and (given.start or given.end):
         period = f"between {given.start} and {given.end}" if given.start and given.end else ""
         period = period or (f"from {given.start} on" if given.start else f"before {given.end}")
         raise InputError(f"there are no readings {period}", where="[input]", hint="change 'start' or 'end'")
     return readings
+
+
+def with_zone(config: Config, system: System) -> Config:
+    """Return the configuration with the time zone of the readings, if all of them have one and no other is given.
+
+    Args:
+        config: The configuration.
+        system: The system, or several.
+    """
+    zones = {site.sensors.timezone for site in system.sites}
+    if config.windows.timezone != WindowsConfig.timezone or len(zones) != 1 or zones == {""}:
+        return config
+    return replace(config, windows=replace(config.windows, timezone=zones.pop()))
 
 
 def with_clock(config: Config, system: System) -> Config:

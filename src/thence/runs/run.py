@@ -52,6 +52,7 @@ from thence.runs.reviews import (
 )
 from thence.runs.summaries import describe_known, require_same_rules, require_summary
 from thence.search.refine.counterexamples import find_exceptions, list_exceptions
+from thence.statements.constants import Constants
 from thence.statements.controls.control import Control, Controls
 from thence.statements.files import read_rules, write_rules
 from thence.statements.findings import Findings
@@ -61,12 +62,13 @@ from thence.statements.schema import finite_json
 from thence.tables.discretization import Discretizer
 from thence.tables.transactions import FeatureTable, TransactionTable
 
-Found = TypeVar("Found", Laws, Controls)
+Found = TypeVar("Found", Laws, Controls, Constants)
 
 _FILES = ("config.toml", "rules.parquet", "rules.json", "provenance.json", "summary.json")
 _BINS = "discretizer.json"
 _MODEL = "model"
 _LAWS, _CONTROLS, _KNOWN = "laws.json", "controls.json", "known.json"
+_CONSTANTS = "constants.json"
 _MOST_JSON_RULES = 100_000
 _AGAIN = "mine again"
 _FOREIGN = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
@@ -99,6 +101,7 @@ class Run:
         system: What was mined, if it was no plain table; only in the process that mined it.
         readings: Its readings in windows; only in the process that mined it.
         known: The known rules, counted on the same data, if there were any.
+        constants: The sensors that read one value all the time.
 
     Examples:
         >>> import thence as th
@@ -120,6 +123,7 @@ class Run:
     system: System | None = field(default=None, repr=False)
     readings: WindowedReadings | None = field(default=None, repr=False)
     known: RuleSet | None = field(default=None, repr=False)
+    constants: Constants = field(default_factory=Constants, repr=False)
 
     @cached_property
     def findings(self) -> Findings:
@@ -184,7 +188,7 @@ class Run:
             _write_json(folder / "provenance.json", self.provenance)
             if self.discretizer is not None:
                 _write_json(folder / _BINS, self.discretizer.to_dict())
-            for name, found in ((_LAWS, self.laws), (_CONTROLS, self.controls)):
+            for name, found in ((_LAWS, self.laws), (_CONTROLS, self.controls), (_CONSTANTS, self.constants or None)):
                 if found is not None:
                     _write_json(folder / name, found.to_dict())
             if self.known is not None:
@@ -496,6 +500,7 @@ def load_run(path: str | Path) -> Run:
         laws=_read_logic(files, _LAWS, Laws.from_dict),
         controls=_read_logic(files, _CONTROLS, Controls.from_dict),
         known=_read_known(files),
+        constants=_read_logic(files, _CONSTANTS, Constants.from_dict) or Constants(),
     )
 
 

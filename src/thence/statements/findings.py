@@ -429,7 +429,7 @@ def _write_json(found: Findings, path: Path) -> None:
 
 
 def _write_csv(found: Findings, path: Path) -> None:
-    without_formulas(found.to_polars()).write_csv(path)
+    without_formulas(found.to_polars()).select("sentence", pl.exclude("sentence")).write_csv(path)
 
 
 def _write_markdown(found: Findings, path: Path) -> None:

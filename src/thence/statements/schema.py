@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from thence.errors import InputError, nearest
+from thence.statements.constants import Constant
 from thence.statements.controls.control import Control
 from thence.statements.laws.forms import FORMS
 from thence.statements.laws.law import Law
@@ -24,7 +25,7 @@ _READERS: dict[str, Callable[[Any], Statement]] = {
     "rule": Rule.from_dict,
     "law": Law.from_dict,
     "control": Control.from_dict,
-    "range": Ranges.from_dict,
+    "range": lambda record: (Constant if "value" in record else Ranges).from_dict(record),
 }
 
 
@@ -103,7 +104,11 @@ def json_schema() -> dict[str, Any]:
             "feature": _record({"subject": _TEXT, "aspect": _TEXT, "role": _TEXT}, _FEATURE),
             "item": _record({"feature": _ref("feature"), "operator": _TEXT, "value": True}),
             "term": _record(
-                {"sign": {"enum": [1, -1]}, "form": {"enum": ["reading", "total", "property"]}, "name": _TEXT},
+                {
+                    "sign": {"enum": [1, -1]},
+                    "form": {"enum": ["reading", "total", "property", "sensor"]},
+                    "name": _TEXT,
+                },
                 {"role": _TEXT, "unit": _TEXT, "plus": _TEXT, "change": {"type": "boolean"}},
             ),
             "rule": _statement(
@@ -111,7 +116,9 @@ def json_schema() -> dict[str, Any]:
                 {"antecedent": _list(_ref("item")), "consequent": _ref("item"), "counts": _record({}, _HELD)},
                 {"pattern": _TEXT, "place": _TEXT, "both_ways": {"type": "boolean"}, "source": _TEXT},
             ),
-            "law": _statement("law", {"form": {"enum": list(FORMS)}, **_LAW}),
+            "law": _statement(
+                "law", {"form": {"enum": list(FORMS)}, **_LAW}, dict.fromkeys(("formula", "remark"), _TEXT)
+            ),
             "control": _statement("control", _CONTROL),
             "range": _statement(
                 "range",
@@ -169,12 +176,21 @@ _LAW: dict[str, Any] = {
     "zero": _NUMBER,
     "factor": _or_null(_NUMBER),
     "condition": _or_null(
-        _record({"form": {"enum": ["state", "property", "without"]}, **dict.fromkeys(("name", "value"), _TEXT)})
+        _record(
+            {"form": {"enum": ["state", "above", "property", "without"]}, **dict.fromkeys(("name", "value"), _TEXT)},
+            {"unit": _TEXT},
+        )
     ),
     "min_confidence": _NUMBER,
     "later_bound": _or_null(_NUMBER),
-    # place, rows, held, later rows, later held, rows counted apart, factor
-    "counts": _list({"type": "array", "prefixItems": [_TEXT, *[_COUNT] * 5, _or_null(_NUMBER)], "minItems": 7}),
+    # place, rows, held, later rows, later held, rows counted apart, factor; of a formula, parameters and sensors too
+    "counts": _list(
+        {
+            "type": "array",
+            "prefixItems": [_TEXT, *[_COUNT] * 5, _or_null(_NUMBER), _list(_NUMBER), _list(_TEXT)],
+            "minItems": 7,
+        }
+    ),
 }
 _TALLY = _record(dict.fromkeys(("switches", "explained", "crossings", "followed", "near"), _COUNT))
 _CONTROL: dict[str, Any] = {

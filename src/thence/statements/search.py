@@ -1,8 +1,9 @@
-"""The search of statements by words: one definition for findings, the report and the explorer.
+"""The search by words: one definition for findings, the report and the explorer.
 
-Each word must occur in some text of a statement (``Statement.search_texts``). Of rules, words are looked up among the
-distinct items, of which there are few, and carried over to the rules with integer columns: a million rules take
-milliseconds. The page of a report searches in ``index_texts``, which has the same texts.
+Each word must occur in some text of a statement (``Statement.search_texts``), a place or a sensor (``named_things``).
+Of rules, words are looked up among the distinct items, of which there are few, and carried over to the rules with
+integer columns: a million rules take milliseconds. The page of a report searches in ``index_texts``, which has the same
+texts.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.graph.records import join_values, list_values
+from thence.data.graph.system import System
+from thence.language.english import format_unit
 from thence.statements.rules.ruleset import NAMED, RuleSet
 from thence.statements.statement import Kind, SearchTexts, Statement, item_texts
 
@@ -142,10 +146,97 @@ class RuleTexts:
         return out
 
 
-class IndexedTexts(TypedDict):
-    """The texts of one statement, as positions in the texts of a ``SearchIndex``."""
+class Named(NamedTuple):
+    """A place or a sensor of a system, which has a name of its own.
 
-    kind: Kind
+    Args:
+        kind: ``"place"`` for a node of the graph, or ``"sensor"``.
+        id: The id of the node or the sensor.
+        name: What people call it, if that is not its id.
+        what: What it is: its class, or its kind, unit and place.
+        node: The node; of a sensor, the one that it is bound to, or an empty string.
+        kinds: Kinds of the sensors there.
+        classes: Classes of the node.
+        properties: Names of the properties of the node.
+    """
+
+    kind: Literal["place", "sensor"]
+    id: str
+    name: str
+    what: str
+    node: str
+    kinds: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+
+    @property
+    def search_texts(self) -> SearchTexts:
+        """The texts in which words are looked up."""
+        texts = (self.id, self.id.replace("_", " "), self.name, self.what)
+        return SearchTexts.of(whole=["\n".join(dict.fromkeys(texts))])
+
+
+def named_things(system: System) -> list[Named]:
+    """Return the nodes of the graph of a system and its sensors, in their order.
+
+    Args:
+        system: The system.
+
+    Examples:
+        >>> import thence as th
+        >>> found = named_things(th.datasets.load("toy"))
+        >>> [one.id for one in found if contains(one.search_texts, ["pipe"]) and one.kind == "place"]
+        ['Pipe AB', 'Pipe BC']
+        >>> next(one for one in found if one.id == "flow_AB").what
+        'flow in m³/h at Pipe AB'
+    """
+    bound = {} if system.binding is None else dict(system.binding)
+    sensors = {sensor.id: sensor for sensor in system.sensors.sensors}
+    out: list[Named] = []
+    for id, place_node in {} if system.graph is None else system.graph.nodes.items():
+        here = [sensors[each] for each in system.binding.sensors_at(id) if each in sensors] if system.binding else []
+        name = join_values(list_values(place_node.properties.get("name")))
+        kinds = tuple(dict.fromkeys(sensor.kind for sensor in here if sensor.kind))
+        classes = tuple(sorted(place_node.labels))
+        out.append(Named("place", id, name, ", ".join(classes), id, kinds, classes, tuple(place_node.properties)))
+    for sensor in sensors.values():
+        node_id = bound.get(sensor.id, "")
+        kind = sensor.kind.replace("_", " ")
+        unit = f" in {format_unit(sensor.unit)}" if sensor.unit else ""
+        place = f" at {node_id}" if node_id else ""
+        node = None if system.graph is None else system.graph.nodes.get(node_id)
+        classes = () if node is None else tuple(sorted(node.labels))
+        what = f"{kind or 'sensor'}{unit}{place}"
+        out.append(Named("sensor", sensor.id, "", what, node_id, (sensor.kind,), classes))
+    return out
+
+
+def order_named(things: Iterable[Named], text: str) -> list[Named]:
+    """Return places and sensors in the order of a search: those of this name first, then those that begin so.
+
+    Args:
+        things: Places and sensors.
+        text: What was typed.
+
+    Examples:
+        >>> things = [Named("place", f"Pump {n}", "", "Pump", f"Pump {n}") for n in (10, 1)]
+        >>> [one.id for one in order_named(things, "pump 1")]
+        ['Pump 1', 'Pump 10']
+    """
+    whole = " ".join(text.casefold().split())
+
+    def rank(one: Named) -> int:
+        names = (one.id.casefold(), one.name.casefold())
+        tests = (lambda name: name == whole, lambda name: name.startswith(whole), lambda name: whole in name)
+        return next((at for at, test in enumerate(tests) if any(map(test, names))), len(tests))
+
+    return sorted(things, key=rank)
+
+
+class IndexedTexts(TypedDict):
+    """The texts of one statement, place or sensor, as positions in the texts of a ``SearchIndex``."""
+
+    kind: Kind | Literal["place", "sensor"]
     id: int
     left: list[int]
     right: list[int]
@@ -159,13 +250,16 @@ class SearchIndex(TypedDict):
     statements: list[IndexedTexts]
 
 
-def index_texts(controls: Sequence[Statement], laws: Sequence[Statement], rules: RuleSet) -> SearchIndex:
-    """Return the texts of statements for a page, each text once, and the statements in reading order.
+def index_texts(
+    controls: Sequence[Statement], laws: Sequence[Statement], rules: RuleSet, things: Sequence[Named] = ()
+) -> SearchIndex:
+    """Return the texts of statements for a page, each text once, in reading order; then those of places and sensors.
 
     Args:
         controls: The controls.
         laws: The laws.
         rules: The rules.
+        things: Places and sensors; their ids are positions.
 
     Examples:
         >>> index_texts([], [], RuleSet.empty())
@@ -175,7 +269,8 @@ def index_texts(controls: Sequence[Statement], laws: Sequence[Statement], rules:
     found: list[IndexedTexts] = []
     own = ((one.kind, at, one.search_texts) for some in (controls, laws) for at, one in enumerate(some))
     of_rules: Iterator[tuple[Kind, int, SearchTexts]] = (("rule", at, one) for at, one in enumerate(RuleTexts(rules)))
-    for kind, at, texts in chain(own, of_rules):
+    of_things = ((one.kind, at, one.search_texts) for at, one in enumerate(things))
+    for kind, at, texts in chain(own, of_rules, of_things):
         left, right, whole = ([numbers.setdefault(text, len(numbers)) for text in side] for side in texts)
         found.append({"kind": kind, "id": at, "left": left, "right": right, "whole": whole})
     return {"texts": list(numbers), "statements": found}

@@ -102,7 +102,8 @@ def frame_of(source: Any) -> pl.DataFrame:
 
     Examples:
         >>> import pandas as pd
-        >>> frame_of(pd.DataFrame({"a": pd.arrays.SparseArray([0, 1, 0])}))["a"].to_list()
+        >>> sparse = {"a": pd.arrays.SparseArray([0, 1, 0]), "b": pd.arrays.SparseArray([1, 1, 0])}
+        >>> frame_of(pd.DataFrame(sparse))["a"].to_list()
         [False, True, False]
     """
     import polars as pl

@@ -3,10 +3,10 @@
 Bins are half-open and the outer ones are unbounded, so every number falls into exactly one bin, later values beyond the
 fitted range included. A value that is more frequent than a bin should be has a bin of its own, which is named by the
 value ("is 0"); the other values are cut into bins of equal count. The bin of such a value reaches half a step of the
-data's resolution to both sides (``thence.tables.resolution``), so that rounding moves no reading into or out of it; for
-numbers without a resolution it holds the value alone. Bins beside it may be empty: they are for later values. Other
-bins hold at least one value of the data. Their edges are the shortest decimal numbers between two values of the data,
-so that they can be printed as they are (``thence.tables.cuts``); edges that are given, or that come from another
+data's resolution to both sides (``thence.data.readings.resolution``), so that rounding moves no reading into or out of
+it; for numbers without a resolution it holds the value alone. Bins beside it may be empty: they are for later values.
+Other bins hold at least one value of the data. Their edges are the shortest decimal numbers between two values of the
+data, so that they can be printed as they are (``thence.tables.cuts``); edges that are given, or that come from another
 package, stay as they are.
 
 A binning method is a function from numbers to inner bin edges, registered in ``METHODS``:
@@ -38,11 +38,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thence._base.settings.registry import Registry
+from thence.data.readings.resolution import are_computed, find_decimals, snap
 from thence.errors import ConfigError
 from thence.language.items import Interval
 from thence.tables.cuts import shorten_between, shorten_cut, shorten_cuts
 from thence.tables.pools import Pool
-from thence.tables.resolution import are_computed, find_decimals, snap
 
 METHODS: Registry[Any] = Registry(
     "binning method",

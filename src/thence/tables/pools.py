@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.readings.resolution import find_decimals_of, snap
 from thence.tables.bitmaps.bits import kernel
-from thence.tables.resolution import find_decimals_of, snap
 
 FloatArray = npt.NDArray[np.float64]
 Parts = Callable[[], Iterable[FloatArray]]

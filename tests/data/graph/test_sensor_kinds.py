@@ -130,5 +130,5 @@ def test_states_of_a_kind_that_others_read_as_numbers_are_numbers_and_told() -> 
     assert [note for note in read.report.notes if "after all" in note] == [
         "read as numbers after all, since they have a unit, or others of their kind read numbers: 'v2'"
     ]
-    kept = with_kinds_of(data, graph, Binding({"v1": "a", "v2": "b", "on": "c"}), states=["v*"])
+    kept = with_kinds_of(data, graph, Binding({"v1": "a", "v2": "b", "on": "c"}), given=["v*"])
     assert kept.sensor("v2").categorical and not any("after all" in note for note in kept.report.notes)

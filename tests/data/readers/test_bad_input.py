@@ -1,4 +1,4 @@
-"""Every row of the table of bad input in docs/guide/sensor-data.md: the error's words, or the counted repair."""
+"""Every row of docs/records/bad-input.md: the error's words, or the counted repair."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thence.data.readings.windows import window
 from thence.errors import InputError
 
 T0 = datetime(2019, 1, 1, tzinfo=UTC)
-GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "sensor-data.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "records" / "bad-input.md"
 
 
 def write(folder: Path, name: str, text: str) -> Path:

@@ -9,8 +9,8 @@ import pytest
 
 import thence as th
 from thence.data import readers
-from thence.data.readers import few_values
-from thence.data.readers.few_values import column_batches
+from thence.data.readings import few_values
+from thence.data.readings.few_values import column_batches
 
 
 def write(folder: Path, columns: int) -> Path:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import thence as th
 from thence.data.readers import read_sensors
-from thence.data.readers.few_values import FewValues, states_by_kind
+from thence.data.readings.few_values import FewValues, choose_states
 from thence.data.readings.frames import spell_states, spell_texts
 from thence.data.readings.sensors import Sensor, SensorData
 from thence.errors import InputError
@@ -109,8 +109,8 @@ def test_few_readings_many_values_fractions_and_constants_are_numbers() -> None:
 def test_a_kind_is_read_alike() -> None:
     """People in ten rooms: some rooms never hold more than three, yet a number of people is a number."""
     few, many = FewValues(True, frozenset({0.0, 1.0, 2.0}), 300), FewValues(False)
-    assert states_by_kind({"a": few, "b": many}, {"a": "people", "b": "people"}) == frozenset()
-    assert states_by_kind({"a": few, "b": many}, {"a": "people", "b": ""}) == {"a"}
+    assert choose_states({"a": few, "b": many}, {"a": "people", "b": "people"}) == frozenset()
+    assert choose_states({"a": few, "b": many}, {"a": "people", "b": ""}) == {"a"}
 
 
 def test_files_are_judged_together() -> None:

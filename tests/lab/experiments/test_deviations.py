@@ -16,7 +16,7 @@ from thence.lab.experiments.samples import Encoding
 from thence.search.aerial.settings import TrainingSettings
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs" / "results" / "deviations.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "records" / "deviations.md").read_text(encoding="utf-8")
 TESTS = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)))
 SETTINGS = sorted(set(re.findall(r"`((?:[A-Z]\w+)\([^`]*\))`", PAGE)))
 CLASSES = {one.__name__: one for one in (Encoding, TrainingSettings, NaiveSemRL, TSNARM, ARMAE)}

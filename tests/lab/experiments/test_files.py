@@ -19,7 +19,7 @@ from thence.lab.experiments.files import (
 )
 from thence.lab.experiments.procedures import PROCEDURES
 
-GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guide" / "experiments.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "records" / "experiments.md"
 
 
 @pytest.mark.parametrize("name", experiment_names())

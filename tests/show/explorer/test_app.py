@@ -36,20 +36,20 @@ def test_pages_of_rules_are_a_partition(client: Client, runs: list[th.Run]) -> N
     assert total > 25
     ids: list[int] = []
     for offset in range(0, total, 25):
-        page = client.get(f"/api/runs/2/rules?offset={offset}&limit=25&sort=lift").json()
+        page = client.get(f"/api/runs/2/findings?offset={offset}&limit=25&sort=lift").json()
         assert page["total"] == total
-        ids += [row["id"] for row in page["rules"]]
+        ids += [row["id"] for row in page["findings"]]
     assert sorted(ids) == list(range(total))
     lifts = runs[2].rules.measure("lift")[ids]
     assert (lifts[:-1] >= lifts[1:]).all()
-    assert client.get(f"/api/runs/2/rules?offset={total}").json()["rules"] == []
+    assert client.get(f"/api/runs/2/findings?offset={total}").json()["findings"] == []
 
 
 def test_filters_agree_with_the_rule_set(client: Client, runs: list[th.Run]) -> None:
-    page = client.get("/api/runs/2/rules?min_confidence=0.9&min_lift=2&limit=500").json()
+    page = client.get("/api/runs/2/findings?min_confidence=0.9&min_lift=2&limit=500").json()
     expected = runs[2].rules.filter(min_confidence=0.9, min_lift=2)
     assert page["total"] == len(expected)
-    assert [row["sentence"] for row in page["rules"]] == [rule.english for rule in expected][:500]
+    assert [row["sentence"] for row in page["findings"]] == [rule.english for rule in expected][:500]
     scatter = client.get("/api/runs/2/scatter?min_confidence=0.9&min_lift=2").json()
     assert scatter["total"] == len(scatter["ids"]) == len(expected)
     assert scatter["confidence"] == expected.measure("confidence").tolist()
@@ -59,15 +59,55 @@ def test_the_rules_of_a_node(client: Client, runs: list[th.Run]) -> None:
     drawing = client.get("/api/runs/1/drawing").json()
     for node in drawing["nodes"]:
         detail = client.get(f"/api/runs/1/node?id={quote(node['id'])}").json()
-        page = client.get(f"/api/runs/1/rules?node={quote(node['id'])}").json()
-        assert detail["rules"] == page["total"]
+        page = client.get(f"/api/runs/1/findings?node={quote(node['id'])}").json()
+        assert detail["findings"] == page["total"]
         assert detail["sensors"] == node["sensors"]
-    for row in client.get("/api/runs/2/rules?limit=20").json()["rules"]:
-        places = client.get(f"/api/runs/2/places?rule={row['id']}").json()
-        assert places["nodes"]
-        for node in places["nodes"]:
-            page = client.get(f"/api/runs/2/rules?limit=500&node={quote(node)}").json()
-            assert page["total"] > 500 or row["id"] in [one["id"] for one in page["rules"]]
+
+
+def test_the_page_of_a_node_has_its_statements_and_its_alerts(client: Client, runs: list[th.Run]) -> None:
+    run = runs[0]
+    failing = {(row["rule"], node["node"]) for row in run.exceptions().to_dicts() for node in row["nodes"]}
+    seen = 0
+    for node in client.get("/api/runs/0/drawing").json()["nodes"]:
+        detail = client.get("/api/runs/0/node", params={"id": node["id"]}).json()
+        for one in detail["here"]:
+            assert 0 <= one["held"] <= one["rows"]
+            if one["kind"] == "law":
+                assert run.laws is not None
+                assert (one["rows"], one["held"]) == run.laws[one["id"]].counts.by_place[node["id"]]
+            if one["kind"] == "rule":
+                assert one["exception"] == ((one["id"], node["id"]) in failing)
+        marks = [one["exception"] for one in detail["here"]]
+        assert marks == sorted(marks, reverse=True)
+        seen += len(marks)
+    assert seen
+    (alert,) = client.get("/api/runs/0/node?id=P1").json()["alerts"]
+    assert alert["where"] == ["P1"]
+    assert client.get("/api/runs/0/node?id=P2").json()["alerts"] == []
+
+
+def test_evidence_at_any_place_and_at_any_moment(client: Client, runs: list[th.Run]) -> None:
+    first = next(
+        (path, card)
+        for at in range(len(runs[0].rules))
+        for path in [f"/api/runs/0/rules/{at}/card"]
+        for card in [client.get(path).json()]
+        if len(card["places"]) > 2 and any(one["held"] < one["rows"] for one in card["places"])
+    )
+    path, shown = first
+    assert shown["spot"] in [one["spot"] for one in shown["places"]]
+    assert len(shown["places"]) == shown["n_places"]
+    for place in shown["places"]:
+        card = client.get(f"{path}?spot={place['spot']}").json()
+        assert (card["spot"], card["place"]) == (place["spot"], place["name"])
+        assert bool(card["violations"]) == (place["held"] < place["rows"])
+        for moment in card["violations"]:
+            there = client.get(f"{path}?spot={place['spot']}&moment={moment}").json()
+            assert moment in [one["start"] for one in there["violated"]]
+        node = place["nodes"][0]
+        at_node = client.get(path, params={"node": node}).json()
+        assert node in next(one["nodes"] for one in at_node["places"] if one["spot"] == at_node["spot"])
+    assert client.get(f"{path}?spot=99999&node=nowhere").json() == shown
 
 
 def test_cards_report_and_series(client: Client, runs: list[th.Run]) -> None:
@@ -125,16 +165,15 @@ def test_many_ticked_rules_are_exported(client: Client, runs: list[th.Run]) -> N
 
 def test_laws_and_controls_are_reviewed_too(client: Client, runs: list[th.Run]) -> None:
     outline = client.get("/api/runs/0/outline").json()
-    assert len(outline["laws"]) == len(runs[0].laws or ())
     assert outline["mining"]["rules"] == len(runs[0].rules)
-    law = outline["laws"][0]
+    law, *others = client.get("/api/runs/0/findings?what=law").json()["findings"]
+    assert len(others) + 1 == len(runs[0].laws or ())
     client.post("/api/runs/0/review", {"key": law["key"], "verdict": "accepted", "note": "x"})
-    again = client.get("/api/runs/0/outline").json()
-    assert again["laws"][0]["review"] == {"verdict": "accepted", "note": "x"}
-    assert client.get("/api/runs/0/rules?review=accepted").json()["total"] == 0
+    page = client.get("/api/runs/0/findings?review=accepted").json()
+    assert page["findings"] == [{**law, "review": {"verdict": "accepted", "note": "x"}}]
+    assert client.get("/api/runs/0/laws/0").json() == page["findings"][0]
     client.post("/api/runs/0/review", {"key": law["key"], "verdict": "rejected", "note": ""})
-    facts = client.get("/api/runs/0/outline").json()["facts"]
-    assert ("law", 0) not in [(fact["kind"], fact["id"]) for fact in facts]
+    assert client.get("/api/runs/0/laws/0").json()["review"] == {"verdict": "rejected", "note": ""}
     client.post("/api/runs/0/review", {"key": law["key"], "verdict": "", "note": ""})
     assert client.get("/api/runs/0/outline").json() == outline
 
@@ -142,26 +181,26 @@ def test_laws_and_controls_are_reviewed_too(client: Client, runs: list[th.Run]) 
 def test_reviews_are_kept_in_the_run_folder(client: Client, runs: list[th.Run]) -> None:
     from thence.runs.reviews import load_reviews
 
-    row = client.get("/api/runs/1/rules?limit=1").json()["rules"][0]
+    row = client.get("/api/runs/1/findings?limit=1").json()["findings"][0]
     said = client.post("/api/runs/1/review", {"key": row["key"], "verdict": "rejected", "note": "a <b>test</b>"})
     assert said.json() == {"key": row["key"], "review": {"verdict": "rejected", "note": "a <b>test</b>"}}
     assert load_reviews(runs[1].path)[row["key"]].note == "a <b>test</b>"
-    page = client.get("/api/runs/1/rules?review=rejected").json()
-    assert [one["key"] for one in page["rules"]] == [row["key"]]
-    assert page["rules"][0]["review"]["verdict"] == "rejected"
+    page = client.get("/api/runs/1/findings?review=rejected").json()
+    assert [one["key"] for one in page["findings"]] == [row["key"]]
+    assert page["findings"][0]["review"]["verdict"] == "rejected"
     exported = client.get("/api/runs/1/export?format=parquet").content
     assert "review" in pl.read_parquet(io.BytesIO(exported)).columns
     back = client.post("/api/runs/1/review", {"key": row["key"], "verdict": "", "note": ""})
     assert back.json()["review"] is None
-    assert client.get("/api/runs/1/rules?review=rejected").json()["total"] == 0
+    assert client.get("/api/runs/1/findings?review=rejected").json()["total"] == 0
 
 
 def test_reviews_of_a_run_in_memory_are_kept_while_it_is_open(client: Client, runs: list[th.Run]) -> None:
-    row = client.get("/api/runs/0/rules?limit=1").json()["rules"][0]
+    row = client.get("/api/runs/0/findings?limit=1").json()["findings"][0]
     client.post("/api/runs/0/review", {"key": row["key"], "verdict": "accepted", "note": ""})
-    assert client.get("/api/runs/0/rules?review=accepted").json()["total"] == 1
+    assert client.get("/api/runs/0/findings?review=accepted").json()["total"] == 1
     client.post("/api/runs/0/review", {"key": row["key"], "verdict": "", "note": ""})
-    assert client.get("/api/runs/0/rules?review=accepted").json()["total"] == 0
+    assert client.get("/api/runs/0/findings?review=accepted").json()["total"] == 0
 
 
 @pytest.mark.parametrize(
@@ -182,7 +221,7 @@ def test_wrong_reviews_are_refused(client: Client, body: Any, status: int) -> No
 
 
 def test_a_wrong_verdict_is_refused(client: Client) -> None:
-    key = client.get("/api/runs/1/rules?limit=1").json()["rules"][0]["key"]
+    key = client.get("/api/runs/1/findings?limit=1").json()["findings"][0]["key"]
     answer = client.post("/api/runs/1/review", {"key": key, "verdict": "maybe"})
     assert answer.status_code == 422
     assert "verdict" in answer.json()["error"]
@@ -206,7 +245,7 @@ def test_a_run_without_data_says_why(tmp_path: Path) -> None:
     entry = client.get("/api/runs").json()["runs"][0]
     assert entry["data"] == "missing"
     assert entry["why"]
-    assert client.get("/api/runs/0/rules").json()["total"] == len(run.rules)
+    assert client.get("/api/runs/0/findings").json()["total"] == len(run.rules)
     for path in ("rules/0/card", "series?sensor=a"):
         answer = client.get(f"/api/runs/0/{path}")
         assert answer.status_code == 404
@@ -221,7 +260,7 @@ def test_a_run_without_rules(tmp_path: Path) -> None:
     state.add(run, name="none", load=False).load()
     client = Client(create_app(state, TOKEN))
     assert len(run.rules) == 0
-    assert client.get("/api/runs/0/rules?q=x&sort=lift").json()["total"] == 0
+    assert client.get("/api/runs/0/findings?q=x&sort=lift").json()["total"] == 0
     assert client.get("/api/runs/0/scatter").json()["ids"] == []
     assert client.get("/api/compare?a=0&b=0").json()["n_same"] == 0
     assert client.get("/api/runs/0/export?format=csv").status_code == 200
@@ -233,10 +272,10 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
     state = State()
     state.add(th.mine(frame, refine=None, progress="off"), name="</title>", load=False).load()
     client = Client(create_app(state, TOKEN))
-    answer = client.get("/api/runs/0/rules")
+    answer = client.get("/api/runs/0/findings")
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert "<script>" in " ".join(row["sentence"] for row in answer.json()["rules"])
+    assert "<script>" in " ".join(row["sentence"] for row in answer.json()["findings"])
 
 
 # Whatever a client sends, the answer has a status below 500 and is JSON that says what is wrong.
@@ -257,12 +296,17 @@ templates = st.sampled_from(
             "/api/runs",
             "/api/runs/{}/outline",
             "/api/runs/{}/report",
-            "/api/runs/{}/rules",
+            "/api/runs/{}/findings",
             "/api/runs/{}/scatter",
             "/api/runs/{}/drawing",
         ),
-        *("/api/runs/{}/rules/{}/card", "/api/runs/{}/laws/{}/card", "/api/runs/{}/controls/{}/card"),
-        *("/api/runs/{}/places", "/api/runs/{}/node", "/api/runs/{}/series", "/api/compare", "/api/runs/{}/export"),
+        *(
+            "/api/runs/{}/rules/{}",
+            "/api/runs/{}/rules/{}/card",
+            "/api/runs/{}/laws/{}/card",
+            "/api/runs/{}/controls/{}/card",
+        ),
+        *("/api/runs/{}/laws/{}", "/api/runs/{}/node", "/api/runs/{}/series", "/api/compare", "/api/runs/{}/export"),
         *("/api/monitors/{}/alerts", "/static/{}", "/{}", "/api/{}/{}", "/"),
     ]
 )
@@ -270,6 +314,7 @@ names = st.sampled_from(
     [
         *("q", "kind", "class", "property", "pattern", "conclusion", "review", "node", "min_support", "max_lift"),
         *("min_confidence", "sort", "descending", "offset", "limit", "rule", "id", "sensor", "start", "end", "points"),
+        *("what", "spot", "moment"),
         *("a", "b", "format", "after", "token", "nonsense"),
     ]
 )
@@ -361,7 +406,7 @@ def test_deep_bodies_are_refused(client: Client) -> None:
 
 
 def test_keys_of_the_rows_are_those_of_the_rules(client: Client, runs: list[th.Run]) -> None:
-    rows = client.get("/api/runs/2/rules?limit=10").json()["rules"]
+    rows = client.get("/api/runs/2/findings?limit=10").json()["findings"]
     keys = runs[2].rules.keys
     assert [int(row["key"], 16) for row in rows] == [int(keys[row["id"]]) for row in rows]
 
@@ -370,7 +415,7 @@ def test_a_disk_that_is_full_is_said(client: Client, monkeypatch: pytest.MonkeyP
     def fail(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    row = client.get("/api/runs/1/rules?limit=1").json()["rules"][0]
+    row = client.get("/api/runs/1/findings?limit=1").json()["findings"][0]
     monkeypatch.setattr("thence.show.explorer.open_run.save_reviews", fail)
     answer = client.post("/api/runs/1/review", {"key": row["key"], "verdict": "accepted", "note": ""})
     assert answer.status_code == 409
@@ -411,17 +456,18 @@ def test_every_kind_of_run_can_be_explored(make: Any) -> None:
     state = State()
     state.add(run, name="run", load=False).load()
     client = Client(create_app(state, TOKEN))
-    page = client.get("/api/runs/0/rules?limit=500").json()
-    assert page["total"] == len(run.rules) > 0
+    page = client.get("/api/runs/0/findings?limit=500").json()
+    assert page["counts"]["rule"] == len(run.rules.entries) > 0
+    assert sum(len(row["members"]) for row in page["findings"] if row["kind"] == "rule") == len(run.rules)
     for path in ("report", "drawing", "scatter", "export?format=csv"):
         assert client.get(f"/api/runs/0/{path}").status_code == 200, path
     drawing = client.get("/api/runs/0/drawing").json()
     drawn = {node["id"] for node in drawing["nodes"]} if drawing else set()
-    for row in page["rules"][:10]:
-        places = client.get(f"/api/runs/0/places?rule={row['id']}").json()
-        assert places["nodes"] or places["why"]
-        assert set(places["nodes"]) <= drawn or not drawn
-        assert client.get(f"/api/runs/0/rules/{row['id']}/card").status_code in (200, 404)
+    for row in [one for one in page["findings"] if one["kind"] == "rule"][:10]:
+        answer = client.get(f"/api/runs/0/rules/{row['id']}/card")
+        assert answer.status_code in (200, 404)
+        places = answer.json().get("places", [])
+        assert {node for place in places for node in place["nodes"]} <= drawn or not drawn
     for node in sorted(drawn):
         assert client.get("/api/runs/0/node", params={"id": node}).status_code == 200
     for sensor in () if run.readings is None else run.readings.sensors:
@@ -429,7 +475,7 @@ def test_every_kind_of_run_can_be_explored(make: Any) -> None:
         assert series["times"]
     for facet in page["facets"]:
         for choice in facet["choices"]:
-            found = client.get("/api/runs/0/rules", params={facet["name"]: choice["name"]}).json()
+            found = client.get("/api/runs/0/findings", params={facet["name"]: choice["name"]}).json()
             assert found["total"] == choice["count"]
 
 
@@ -437,7 +483,7 @@ def test_what_does_not_exist_has_status_404_whatever_the_message_says(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The beginning of the message decided: any wrong value of which it said "there is no …" had status 404."""
-    for path in ("runs/9/rules", "runs/0/rules/99999/card", "runs/0/node?id=x", "runs/0/series?sensor=x"):
+    for path in ("runs/9/findings", "runs/0/rules/99999/card", "runs/0/node?id=x", "runs/0/series?sensor=x"):
         assert client.get(f"/api/{path}").status_code == 404, path
 
     def fail(*_: Any, **__: Any) -> None:

@@ -13,7 +13,15 @@ from tests.helpers.rule_sets import FEATURES, HOSTILE, PATTERNS, rule_sets
 from thence._base.display.plots import quantity
 from thence.errors import ConfigError
 from thence.language.english import format_clause
-from thence.show.explorer.rule_index import MOST_CHOICES, UNREVIEWED, WHOLE_SYSTEM, RuleFilter, RuleIndex, name_patterns
+from thence.show.explorer.rule_index import (
+    MOST_CHOICES,
+    UNREVIEWED,
+    WHOLE_SYSTEM,
+    RuleFilter,
+    RuleIndex,
+    name_patterns,
+    rank_choices,
+)
 from thence.show.reports.rows import rule_rows
 from thence.statements.rules.ruleset import RuleSet
 from thence.statements.search import split_words
@@ -130,7 +138,8 @@ def test_facets_count_what_a_further_choice_leaves(
     verdicts = {at: verdict for at, verdict in verdicts.items() if at < len(rules)}
     index = RuleIndex(rules)
     mask = index.select(wanted, reviewed=verdicts)
-    facets = index.facets(mask, wanted, reviewed=verdicts)
+    counts = index.counts(mask, wanted, reviewed=verdicts)
+    facets = [rank_choices(name, count, wanted) for name, count in counts.items()]
     assert [facet["name"] for facet in facets] == ["kind", "class", "property", "pattern", "conclusion", "review"]
     for facet in facets:
         field = "cls" if facet["name"] == "class" else facet["name"]
@@ -193,7 +202,7 @@ def test_many_choices_are_counted_and_the_chosen_ones_listed() -> None:
     )
     index = RuleIndex(rules)
     wanted = RuleFilter(conclusion=(names[-1],))
-    facet = {one["name"]: one for one in index.facets(index.select(wanted), wanted)}["conclusion"]
+    facet = rank_choices("conclusion", index.counts(index.select(wanted), wanted)["conclusion"], wanted)
     assert len(facet["choices"]) == MOST_CHOICES
     assert facet["more"] == 5
     assert names[-1] in {choice["name"] for choice in facet["choices"]}
@@ -239,3 +248,20 @@ def test_rules_about_a_node_name_it(rules: RuleSet, node: str) -> None:
             assert hit == (node in texts or node in places)
         elif node == "l":
             assert not hit  # a variable is not a node
+
+
+@given(rule_sets(), filters(), st.integers(1, 4))
+def test_variants_of_a_finding_are_counted_once(rules: RuleSet, wanted: RuleFilter, size: int) -> None:
+    entries = [list(range(at, min(at + size, len(rules)))) for at in range(0, len(rules), size)]
+    index = RuleIndex(rules, entries)
+    mask = index.select(wanted)
+    heads = np.flatnonzero(index.fold(mask)).tolist()
+    matching = [[at for at in entry if mask[at]] for entry in entries]
+    assert heads == [entry[0] for entry in matching if entry]
+    assert [index.variants(at, mask) for at in heads] == [entry for entry in matching if entry]
+    for facet, count in index.counts(mask, wanted).items():
+        for name, number in count.items():
+            field = "cls" if facet == "class" else facet
+            chosen = (*wanted.chosen(facet), name) if facet in FACETS else (name,)
+            more = index.select(replace(wanted, **{field: tuple(dict.fromkeys(chosen))}))
+            assert number in (index.fold(more).sum(), 0 if facet == "class" else -1)

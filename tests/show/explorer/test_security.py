@@ -15,7 +15,7 @@ from thence.show.explorer.serve import Explorer
 from thence.show.explorer.state import State
 
 PATHS = [
-    *("/", "/api/runs", "/api/runs/0/rules", "/api/runs/0/drawing", "/api/runs/0/export", "/api/compare?a=0&b=0"),
+    *("/", "/api/runs", "/api/runs/0/findings", "/api/runs/0/drawing", "/api/runs/0/export", "/api/compare?a=0&b=0"),
     *("/api/monitors/0/alerts", "/api/monitors/0/events", "/api/runs/0/report", "/nothing"),
 ]
 

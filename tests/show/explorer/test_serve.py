@@ -29,7 +29,7 @@ def test_a_run_is_explored_from_python(runs: list[th.Run], tmp_path: Path) -> No
         with httpx.Client(base_url=base, headers=headers, timeout=PATIENCE) as client:
             names = [run["name"] for run in client.get("/api/runs").json()["runs"]]
             assert len(names) == 2
-            assert client.get("/api/runs/0/rules").status_code == 200
+            assert client.get("/api/runs/0/findings").status_code == 200
             seen = []
             with client.stream("GET", "/api/monitors/0/events") as stream:
                 assert stream.headers["content-type"].startswith("text/event-stream")

@@ -26,7 +26,7 @@ def test_rules_can_be_read_before_the_data_are(runs: list[th.Run]) -> None:
     opened = state.add(th.load_run(runs[1].path), name="toy", load=False)
     client = Client(create_app(state, TOKEN))
     assert client.get("/api/runs").json()["runs"][0]["data"] == "loading"
-    assert client.get("/api/runs/0/rules").json()["total"] == len(runs[1].rules)
+    assert client.get("/api/runs/0/findings").json()["counts"]["rule"] == len(runs[1].rules.entries)
     assert client.get("/api/runs/0/drawing").json() is None
     early = client.get("/api/runs/0/report").json()
     assert early["system"] is None
@@ -69,7 +69,7 @@ def test_damaged_reviews_are_said_without_the_path(tmp_path: Path) -> None:
     (tmp_path / "run" / "reviews.json").write_text("{")
     state = State()
     state.add(th.load_run(tmp_path / "run"), name="run", load=False).load()
-    answer = Client(create_app(state, TOKEN)).get("/api/runs/0/rules")
+    answer = Client(create_app(state, TOKEN)).get("/api/runs/0/findings")
     assert answer.status_code == 400
     assert "reviews" in answer.json()["error"]
     assert str(tmp_path) not in answer.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import thence as th
@@ -11,6 +12,7 @@ from thence.runs.run import Run
 from thence.show.reports.cards import Cards
 from thence.show.reports.material import material_of
 from thence.show.reports.periods import as_milliseconds
+from thence.show.reports.rows import control_rows
 from thence.statements.controls.counting import explain_switches
 
 
@@ -22,12 +24,14 @@ def run() -> Run:
 def test_history_counts_the_switches_and_those_that_are_explained(run: Run) -> None:
     assert run.controls and run.readings is not None
     cards = Cards(material_of(run))
-    for position, control in enumerate(run.controls):
-        card = cards.card("control", position)
+    for row in control_rows(run.controls):
+        card = cards.card("control", row["id"])
         assert card is not None and card["history"] is not None
-        assert sum(card["history"]["applied"]) == control.tally.switches
-        assert sum(card["history"]["held"]) == control.tally.explained
-        after, _ = explain_switches(control, run.readings)
+        own = [run.controls[at] for at in row["members"]]
+        assert sum(card["history"]["applied"]) == row["switches"] == sum(one.tally.switches for one in own)
+        assert sum(card["history"]["held"]) == row["explained"] == sum(one.tally.explained for one in own)
+        assert all(cards.card("control", at) == card for at in row["members"])
+        after = np.concatenate([explain_switches(one, run.readings)[0] for one in own])
         moments = set(as_milliseconds(run.readings.times[after]).tolist())
         assert set(card["switches"]) <= moments and card["switches"]
         assert len(card["switches"]) == len(card["held"]) + len(card["violated"])
@@ -37,21 +41,23 @@ def test_history_counts_the_switches_and_those_that_are_explained(run: Run) -> N
 def test_the_reading_has_the_threshold_as_a_band_and_the_actuator_its_state(run: Run) -> None:
     assert run.controls
     cards = Cards(material_of(run))
-    for position, control in enumerate(run.controls):
-        card = cards.card("control", position)
+    for row in control_rows(run.controls):
+        card = cards.card("control", row["id"])
         assert card is not None
         actuator = card["traces"][-1]
-        assert actuator["sensor"] == control.actuator
-        assert actuator["bands"][0]["states"] == [control.to_state]
+        own = [run.controls[at] for at in row["members"]]
+        assert {control.actuator for control in own} == {actuator["sensor"]}
+        states = [control.to_state for control in own]
+        assert [band["states"] for band in actuator["bands"]] == [[state] for state in states]
         for moment in card["switches"]:
             at = actuator["times"].index(moment)
             value = actuator["values"][at]
-            assert value is not None and actuator["states"][int(value)] == control.to_state
-        if control.sensor_feature is not None:
+            assert value is not None and actuator["states"][int(value)] in states
+        if own[0].sensor_feature is not None:
             reading = card["traces"][0]
-            assert reading["sensor"] == control.sensor
-            (band,) = reading["bands"]
-            assert band["low" if control.direction == "above" else "high"] == control.threshold
+            for control, band in zip(own, reading["bands"], strict=True):
+                assert reading["sensor"] == control.sensor
+                assert band["low" if control.direction == "above" else "high"] == control.threshold
             assert set(card["nodes"]) >= {reading["node"], actuator["node"]}
         else:
-            assert [trace["sensor"] for trace in card["traces"]] == [control.actuator]
+            assert [trace["sensor"] for trace in card["traces"]] == [own[0].actuator]

@@ -15,6 +15,7 @@ from thence.runs.run import Run
 from thence.show.reports.facts import _rule_facts, choose_facts, figures_of_rule
 from thence.show.reports.matrix import build_matrix
 from thence.show.reports.rows import control_rows, law_rows, rule_rows, shown_together
+from thence.statements.controls.sentences import format_controls
 from thence.statements.rules.measures import Counts
 from thence.statements.rules.ruleset import Rule, RuleSet
 
@@ -90,14 +91,17 @@ def test_a_few_rows_of_a_million_rules_look_at_few_rules(monkeypatch: pytest.Mon
 
 def test_laws_and_controls(water: Run) -> None:
     laws = law_rows(water.laws or ())
-    assert [row["sentence"] for row in laws] == [law.english for law in water.laws or ()]
+    assert [row["sentence"] for row in laws] == [law.statement for law in water.laws or ()]
+    assert [row["in_full"] for row in laws] == [law.english for law in water.laws or ()]
     assert all(row["held"] <= row["rows"] for row in laws)
     controls = control_rows(water.controls or ())
-    assert [row["sentence"] for row in controls] == [control.english for control in water.controls or ()]
-    assert [row["key"] for row in (*laws, *controls)] == [
-        one.key for one in (*(water.laws or ()), *(water.controls or ()))
+    assert [row["sentence"] for row in controls] == format_controls(water.controls or (), counts=False)
+    assert [row["key"] for row in laws] == [one.key for one in water.laws or ()]
+    assert [key for row in controls for key in row["keys"]] == [
+        (water.controls or ())[at].key for row in controls for at in row["members"]
     ]
-    said = {laws[0]["key"]: Review("accepted", "seen"), controls[0]["key"]: Review("rejected")}
+    assert sorted(at for row in controls for at in row["members"]) == list(range(len(water.controls or ())))
+    said = {laws[0]["key"]: Review("accepted", "seen"), **dict.fromkeys(controls[0]["keys"], Review("rejected"))}
     assert law_rows(water.laws or (), reviews=said)[0]["review"] == {"verdict": "accepted", "note": "seen"}
     assert control_rows(water.controls or (), reviews=said)[0]["review"] == {"verdict": "rejected", "note": ""}
     assert all(row["review"] is None for row in (*laws, *controls))
@@ -176,3 +180,15 @@ def test_what_was_rejected_is_no_fact(water: Run) -> None:
 def test_without_rules_there_are_no_facts() -> None:
     run = th.mine(world(), windows="1h", bins=2, min_support=0.99, refine=None, progress="off")
     assert choose_facts(run) == []
+
+
+def test_a_control_is_a_card() -> None:
+    """What switches, what it does at which threshold, where that is measured, and how often it was seen."""
+    run = th.mine(th.datasets.load("net3", days=14), miner=th.Exact(max_antecedents=1), progress="off")
+    rows = {row["name"]: row for row in control_rows(run.controls or ())}
+    pump = rows["Pump 335"]
+    assert [event.partition(" ")[2] for event in pump["events"]] == ["below 5.21 m", "above 5.82 m"]
+    assert (pump["where"], pump["explained"], pump["switches"]) == ("in Tank 1", 26, 26)
+    assert rows["Pump 10"]["where"] == ""
+    assert [event.partition(" ")[2] for event in rows["Pump 10"]["events"]] == ["at 01:00", "at 15:00"]
+    assert len(rows) == 3

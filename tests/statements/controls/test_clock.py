@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.statements.controls.plants import windows
 from thence.statements.controls.clock import Schedule, find_schedule, local_clock
-from thence.statements.controls.switches import find_switches
+from thence.statements.controls.switches import Switch, find_switches
 
 
 def schedule(days: int, on: list[int], off: list[int]) -> list[str]:
@@ -63,6 +65,22 @@ def test_working_days_are_named_and_holidays_are_exceptions(holidays: tuple[int,
         (time,) = found.times
         assert time.days == range(5)
         assert (found.tallies[0].followed, found.tallies[0].crossings) == (days, armed)
+
+
+def test_days_that_were_not_read_are_not_left_out() -> None:
+    """Eight working days of an air handler made a schedule from Monday to Friday; it ran at weekends, too."""
+    states = schedule(14, [6], [18])
+    hours = np.array([24 * day + hour for day in range(14) if day % 7 < 5 for hour in range(24)])
+    readings = windows({}, {"pump": states}, minutes=60)
+    (switch,) = [one for one in find_switches(readings, least=6)[0] if one.to_state == "on"]
+    clock = local_clock(readings, "UTC")
+    whole = find_schedule(switch, clock, changes=2, min_explained=0.5, min_followed=0.8)
+    assert whole is not None and whole.times[0].days == range(7)
+    read = np.isin(switch.moments + 1, hours)
+    part = replace(clock, weekday=np.where(clock.weekday < 5, clock.weekday, clock.weekday - 5))
+    few = Switch(switch.actuator, switch.from_state, switch.to_state, switch.moments[read], switch.switched[read])
+    found = find_schedule(few, part, changes=2, min_explained=0.5, min_followed=0.8)
+    assert found is not None and found.times[0].premise is None
 
 
 @pytest.mark.parametrize("seed", range(4))

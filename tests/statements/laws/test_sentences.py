@@ -97,7 +97,7 @@ def test_bounds_and_conditions() -> None:
     valve = replace(flow, condition=Condition("property", "check_valve", "true"), band=Band(0.0))
     assert valve.statement == "for every Pipe with check valve true: its flow is never negative"
     closed = replace(flow, form="equal", condition=Condition("state", "status", "closed"))
-    assert closed.statement == "for every Pipe: while its status is closed, its flow is 0, within ± 0.001 m³/h"
+    assert closed.statement == "for every Pipe: while it is closed, its flow is 0, within ± 0.001 m³/h"
     bare = replace(BALANCE, left=((1, IN),), right=((1, OUT),), condition=Condition("without", "demand"))
     assert bare.statement == (
         "for every Junction without a demand sensor: the total flow of the Pipes that end there equals that of the "
@@ -125,6 +125,5 @@ def test_no_law() -> None:
 
 def test_an_unknown_form_is_refused_with_the_known_ones() -> None:
     """It was worded as "is never above"."""
-    known = "at_least, at_most, equal, proportional, sign"
-    with pytest.raises(ConfigError, match=rf"unknown form of law 'roughly' \(known: {known}\)"):
+    with pytest.raises(ConfigError, match=r"unknown form of law 'roughly' \(known: above, at_least, at_most, .*sign\)"):
         Law("roughly", "(a:Pipe)", ((1, Term("reading", "flow")),))

@@ -54,6 +54,7 @@ class Applied:
         applied_laws: The laws then and now, if the run has any and they can be applied.
         applied_controls: The controls then and now, in the same way.
         notes: What was fitted, left out or not seen before; one sentence each.
+        never_before: What sensors read now that read one value when the rules were mined; one sentence each.
 
     Examples:
         >>> import thence as th
@@ -76,6 +77,7 @@ class Applied:
     applied_laws: AppliedLaws | None = None
     applied_controls: AppliedControls | None = None
     notes: tuple[str, ...] = ()
+    never_before: tuple[str, ...] = ()
 
     @property
     def period(self) -> tuple[datetime, datetime] | None:
@@ -314,6 +316,7 @@ class Applied:
             "not_bound": self.not_bound().to_dicts(),
             "laws": _finite(self.laws().to_dicts()),
             "controls": _finite(self.controls().to_dicts()),
+            "never_before": list(self.never_before),
             "notes": list(self.notes),
         }
 

@@ -181,7 +181,8 @@ def apply_to(
     if later.same_system:
         before = _mined_table(rules, run, recount=recount)
         then_at = _kept_then(some, run, targets) if before is None else _violated_then(some, before, targets)
-    return Applied(rules, later, moved, tuple(targets), tallies, compared, then_at, laws, controls, notes)
+    news = run.constants.changed(later.data.readings) if later.same_system else ()
+    return Applied(rules, later, moved, tuple(targets), tallies, compared, then_at, laws, controls, notes, news)
 
 
 def _tally(part: Part, n_targets: int, rates: npt.NDArray[np.float64] | None = None) -> Tallies:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.data.graph.discovery import Carriers
+from thence.data.graph.habits import canonical
 from thence.data.graph.matching import GraphIndex
 from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
@@ -122,7 +123,7 @@ def why_no_place(pattern: str, readings: WindowedReadings, here: System) -> tupl
             return "class", label, f"the graph has no {label}"
     relations = [link.label for link in parsed.links] + [s.label for role in parsed.roles for s in role.steps]
     for relation in relations:
-        if relation and relation not in index.relations:
+        if relation and canonical(relation, "out")[0] not in index.relations and relation not in index.relations:
             return "relation", relation, f"the graph has no relation '{relation}'"
     kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
     carriers = Carriers.of(index, kind_of, dict(binding), patterns=[parsed])

@@ -42,6 +42,8 @@ class Told(Protocol):
     @property
     def notes(self) -> tuple[str, ...]: ...
     @property
+    def never_before(self) -> tuple[str, ...]: ...
+    @property
     def period(self) -> tuple[datetime, datetime] | None: ...
     @property
     def verdicts(self) -> Mapping[str, int]: ...
@@ -104,6 +106,7 @@ def tell_sections(applied: Told, *, shown: int = _SHOWN) -> dict[str, list[str]]
     """
     changed = applied.changed()
     sections = {
+        "never seen before": list(applied.never_before),
         "rules that changed": _cut([_tell_rule(row) for row in changed.head(shown).to_dicts()], changed.height),
         "laws that changed": _tell_laws(applied.laws()),
         "controls that changed": _tell_controls(applied.controls()),
@@ -180,7 +183,7 @@ def applied_html(applied: Told) -> str:
         applied: The applied rules.
     """
     changed = applied.changed().head(_SHOWN).to_dicts()
-    parts: list[Html] = [pairs(tell_facts(applied))]
+    parts: list[Html] = [pairs(tell_facts(applied)), *map(small, applied.never_before)]
     if changed:
         rows = [
             (row["sentence"], row["verdict"], f"{row['then']:.3f}", f"{row['now']:.3f}", f"{row['violated']:,}")

@@ -198,6 +198,7 @@ class Detection:
         checks: The statements.
         scorer: What gives the scores.
         notes: What could not be checked, and why.
+        never_before: What sensors read that read one value in normal time; one sentence each.
     """
 
     readings: WindowedReadings
@@ -205,6 +206,7 @@ class Detection:
     checks: tuple[Breakable, ...]
     scorer: Scorer
     notes: tuple[str, ...] = ()
+    never_before: tuple[str, ...] = ()
 
     @property
     def calibration(self) -> Calibration:
@@ -476,7 +478,8 @@ class Detection:
     def __str__(self) -> str:
         hours = len(self.readings) * self.calibration.every
         count = len(self.alarms)
-        lines = [f"{count} alarm{'' if count == 1 else 's'} in {timedelta(hours=hours).days:,} days"]
+        lines = [f"never seen before: {text}" for text in self.never_before]
+        lines += [f"{count} alarm{'' if count == 1 else 's'} in {timedelta(hours=hours).days:,} days"]
         lines += [f"  {alarm}" for alarm in self.alarms]
         lines += [f"  {drift}" for drift in self.drifted]
         lines += [f"  note: {note}" for note in self.notes]
@@ -519,6 +522,7 @@ class Detection:
                 {"subject": one.subject, "node": one.node, "since": one.since.isoformat()} for one in self.drifted
             ],
             "notes": list(self.notes),
+            **({"never_before": list(self.never_before)} if self.never_before else {}),
         }
 
 

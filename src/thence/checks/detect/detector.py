@@ -36,12 +36,13 @@ from thence.errors import ConfigError, InputError, RunError, quote
 from thence.runs.configuration import Config, WindowsConfig
 from thence.runs.inputs import gather_system
 from thence.runs.planning import plan
-from thence.runs.preparation import window_readings, window_text
+from thence.runs.preparation import window_readings, window_text, with_zone
 from thence.runs.reviews import Reviewed, Reviews, describe_left_out, is_used, require_reviewed, select_reviewed
 from thence.search.base import BaseMiner
 from thence.search.controls.search import search_controls
 from thence.search.controls.settings import ControlSettings
 from thence.search.laws.search import search_laws
+from thence.statements.constants import Constants, find_constants
 from thence.statements.controls.control import Controls
 from thence.statements.laws.law import Laws
 from thence.statements.rules.ruleset import RuleSet
@@ -81,6 +82,7 @@ class _Fitted:
     residuals: ResidualChecks | None = None
     states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     system: System | None = None
+    constants: Constants = field(default_factory=Constants)
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class Detector:
         derive: Further features for the rules, such as ``"hour"`` or ``"lag:1h"``.
         bins: The number of bins for the rules.
         rules: Whether to use mined rules.
-        laws: Whether to use laws; they need a graph.
+        laws: Whether to use laws; without a graph, those that are formulas.
         ranges: Whether to use ranges.
         controls: Whether to use controls: a switch of an actuator that nothing explains is a violation.
         residuals: Whether to compare each reading with what the others let expect.
@@ -233,7 +235,8 @@ class Detector:
         system.require_one_site("a detector learns one system at a time", hint="fit one detector per system")
         has_graph = system.graph is not None and system.binding is not None
         planned, miner = plan(config, self.miner, {"min_confidence": 0.95, **self.settings}, graph=has_graph)
-        readings = window_readings(system, planned)
+        planned = with_zone(planned, system)
+        readings = window_readings(system, planned, clean=True)
         planned = replace(planned, windows=replace(planned.windows, every=window_text(readings)))
         if len(readings) < _LEAST_FRAMES:
             raise InputError(
@@ -259,7 +262,7 @@ class Detector:
         learn, check = take_frames(readings, ~held_out), take_frames(readings, held_out)
         notes: list[str] = []
         laws = LawChecks(Laws(()))
-        if self.laws and system.graph is not None and system.binding is not None:
+        if self.laws:
             known = search_laws(learn, system, progress=tell)
             laws = LawChecks(replace(known, laws=judge.used(known, notes))).judged(check, system, most=_MOST_VIOLATED)
         ranges = RangeChecks(())
@@ -302,7 +305,11 @@ class Detector:
         )
         notes += _notes(calibration, readings, refused)
         ids = tuple(sensor.id for sensor in readings.sensors)
-        return _Fitted(config, checks, calibration, ids, tuple(notes), expected, known_states(readings), system)
+        constants = find_constants(
+            readings, lambda id: "" if system.binding is None else str(system.binding.get(id, ""))
+        )
+        states = known_states(readings)
+        return _Fitted(config, checks, calibration, ids, tuple(notes), expected, states, system, constants)
 
     def _scale(self, readings: WindowedReadings) -> TimeScale:
         every = readings.every.total_seconds() / 3600
@@ -364,7 +371,8 @@ class Detector:
         known = self._known
         system, notes = self._later(sensors, graph, binding, ontology)
         readings = window_readings(system, known.config)
-        self._last = Detection(readings, system, known.checks, self.scorer(), (*known.notes, *notes))
+        changed = known.constants.changed(readings)
+        self._last = Detection(readings, system, known.checks, self.scorer(), (*known.notes, *notes), changed)
         return self._last
 
     def scorer(self, *, every_statement: bool = True) -> Scorer:
@@ -465,6 +473,7 @@ class Detector:
             **({"controls": controls.to_dict()} if self.controls else {}),
             "calibration": known.calibration.to_dict(),
             "states": {id: list(states) for id, states in known.states.items()},
+            **(known.constants.to_dict() if known.constants else {}),
         }
         if known.residuals is not None:
             record["residuals"] = {**known.residuals.to_dict(), "arrays": _pack(known.residuals.to_arrays())}
@@ -511,6 +520,7 @@ class Detector:
                 tuple(map(_text, record["notes"])),
                 _residuals_of(record["residuals"]) if "residuals" in record else None,
                 {_text(id): tuple(map(_text, states)) for id, states in record["states"].items()},
+                constants=Constants.from_dict({"constants": [], **record}),
             )
         except OSError as error:
             raise RunError(f"cannot be read: {error.strerror}", where=str(path)) from error

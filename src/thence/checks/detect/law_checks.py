@@ -15,7 +15,7 @@ from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.statements.laws.counting import carriers_of, check_rows, known_places
 from thence.statements.laws.forms import Rows
-from thence.statements.laws.law import Law, Laws, PlaceCounts
+from thence.statements.laws.law import Law, Laws
 from thence.statements.laws.places import Places
 
 
@@ -47,7 +47,7 @@ class LawChecks:
                 rows += applies.sum(axis=0)
                 held += holds.sum(axis=0)
             counts = tuple(
-                PlaceCounts(id, int(n), int(k), int(n), int(k), 0, kept[id].factor)
+                replace(kept[id], rows=int(n), held=int(k), later_rows=int(n), later_held=int(k), apart=0)
                 for id, n, k in zip(places.ids, rows, held, strict=True)
                 if id in kept and n and n - k <= most * n
             )
@@ -59,10 +59,13 @@ class LawChecks:
         self, readings: WindowedReadings, system: System
     ) -> Iterator[tuple[int, Places, npt.NDArray[np.float64] | None]]:
         """Yield each law that can be checked with the places that it is known at, and its factors there."""
-        if not len(self.laws) or system.graph is None:
+        usable = [law for law in self.laws if law.names_sensors or system.graph is not None]
+        if not usable:
             return
-        carriers = carriers_of(self.laws, readings, system)
+        carriers = carriers_of(usable, readings, system)
         for number, law in enumerate(self.laws):
+            if law not in usable:
+                continue
             found = known_places(law, readings, carriers)
             if found is not None and len(found[0]):
                 yield number, *found

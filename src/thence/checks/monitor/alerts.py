@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from thence._base.display.percent import percent
 from thence.checks.monitor.health import DRIFTED, HOLDS, MISSING, SILENT, Change
 from thence.data.readings.durations import format_duration
 from thence.errors import attempt
+from thence.statements.constants import Constant
 from thence.statements.statement import Statement
 
 _NAMED = 5  # places that a message names
@@ -28,7 +31,8 @@ class Alert:
 
     Args:
         number: 1, 2, 3, … in the order in which alerts were raised.
-        kind: ``"drifted"``, ``"recovered"``, ``"silent"``, ``"missing"``, ``"violated"`` or ``"alarm"``.
+        kind: ``"drifted"``, ``"recovered"``, ``"silent"``, ``"missing"``, ``"violated"``, ``"changed"`` or
+            ``"alarm"``.
         time: The end of the windows that it rests on, UTC.
         message: One or two sentences.
         details: What a program may want to know.
@@ -196,6 +200,22 @@ def tell_violation(
         details |= {"places": list(places[:_NAMED]), "n_places": n_places}
     message = f"{watched.name} is violated{where} from {format_time(start)} on: {sentence}."
     return Alert(number, "violated", format_time(start + every), message, details)
+
+
+def tell_changed(constant: Constant, value: str | float, *, start: int, every: int, number: int) -> Alert:
+    """Word that a sensor reads what it never read.
+
+    Args:
+        constant: What it always read.
+        value: What it reads.
+        start: Start of the window in microseconds.
+        every: Length of a window in microseconds.
+        number: Number of the alert.
+    """
+    sentence = constant.describe_change(value, np.datetime64(start, "us"))
+    details = {"sensor": constant.sensor, "key": constant.key, "always": constant.value, "reads": value}
+    message = f"Never seen before: {sentence}."
+    return Alert(number, "changed", format_time(start + every), message, details)
 
 
 def _sentence(text: str) -> str:

@@ -19,8 +19,9 @@ import numpy.typing as npt
 import polars as pl
 
 from thence.checks.application.bound import NotBound
-from thence.checks.monitor.alerts import Alert, Watched, format_time, tell_change, tell_violation
+from thence.checks.monitor.alerts import Alert, Watched, format_time, tell_change, tell_changed, tell_violation
 from thence.checks.monitor.batches import Batch
+from thence.checks.monitor.constant_watch import ConstantWatch
 from thence.checks.monitor.gaps import Gaps
 from thence.checks.monitor.health import STATUS, Health, find_references
 from thence.checks.monitor.history import Complete, History
@@ -153,6 +154,7 @@ class Monitor:
             span=span if chosen.violations else self.block,
             same_system=parts.same_system,
         )
+        self.constants = ConstantWatch(parts.constants, parts.roster)
         others = [one.statement for one in parts.others]
         references = find_references(
             parts.rules,
@@ -316,7 +318,13 @@ class Monitor:
     ) -> Iterator[Alert]:
         """Tell violations that begin and alarms of the detector, in the order of the windows."""
         alarms = [] if self.watch is None else self.watch.push(windows, first, last, self.open.anchor or 0)
-        for frame in range(first, last) if flags or alarms or spans else ():
+        changed = list(self.constants.push(windows, first, last))
+        for frame in range(first, last) if flags or alarms or spans or changed else ():
+            for one in (one for one in changed if one.frame == frame):
+                self.n_alerts += 1
+                yield tell_changed(
+                    one.constant, one.value, start=int(starts[frame]), every=self.every, number=self.n_alerts
+                )
             for checked in (one for one in spans if one.frame == frame):
                 yield from self._count(checked)
             for rule in sorted(flags):
@@ -394,10 +402,11 @@ class Monitor:
         what = [str(self.settings), str(self.every), repr(self.roster.sensors), *(str(rule) for rule in self.rules)]
         what += [str(self.rules.counts.n_both.tolist()), repr(self.open.aggregates), str(self.watch is not None)]
         what += [str(one.statement.to_dict()) for one in self.others.watched]
+        what += [str(one.to_dict()) for one in self.constants.constants]
         return hashlib.sha256("\n".join(what).encode()).hexdigest()
 
-    def _parts(self) -> dict[str, OpenWindows | Gaps | History | Health | RecentWindows]:
-        parts: dict[str, OpenWindows | Gaps | History | Health | RecentWindows] = {
+    def _parts(self) -> dict[str, OpenWindows | Gaps | History | Health | RecentWindows | ConstantWatch]:
+        parts: dict[str, OpenWindows | Gaps | History | Health | RecentWindows | ConstantWatch] = {
             "open": self.open,
             "gaps": self.open.gaps,
             "history": self.history,
@@ -405,6 +414,8 @@ class Monitor:
         }
         if self.others.watched:
             parts["others"] = self.others
+        if self.constants.constants:
+            parts["constants"] = self.constants
         return parts if self.watch is None else {**parts, "watch": self.watch}
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:

@@ -9,13 +9,13 @@ files.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
-from thence.data.graph.name_rules import DEFAULT_RULES, NameRule, NodeDirectory, NodeMatch, compile_rule
+from thence.data.graph.name_rules import DEFAULT_RULES, NameRule, NodeDirectory, NodeMatch, compile_rule, plain_spelling
 from thence.errors import BindingError, nearest
 
 _MAX_SUGGESTIONS = 25
@@ -40,6 +40,7 @@ class Binding(Mapping[str, str]):
     Args:
         mapping: Sensor id to node id.
         left_out: Sensors that could not be bound, each with the reason.
+        ways: By what each sensor was bound, where it was not by the id of its node: ``"label"``, ``"spelling"``.
 
     Examples:
         >>> binding = Binding({"flow_1": "Pipe 1", "pressure_1": "Pipe 1"})
@@ -47,9 +48,16 @@ class Binding(Mapping[str, str]):
         ('Pipe 1', ('flow_1', 'pressure_1'))
     """
 
-    def __init__(self, mapping: Mapping[str, str], *, left_out: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        mapping: Mapping[str, str],
+        *,
+        left_out: Mapping[str, str] | None = None,
+        ways: Mapping[str, str] | None = None,
+    ) -> None:
         self._nodes = dict(mapping)
         self._left_out = dict(left_out or {})
+        self._ways = dict(ways or {})
         at: dict[str, list[str]] = defaultdict(list)
         for sensor, node in self._nodes.items():
             at[node].append(sensor)
@@ -85,6 +93,11 @@ class Binding(Mapping[str, str]):
         return MappingProxyType(self._left_out)
 
     @property
+    def ways(self) -> Mapping[str, str]:
+        """By what sensors were bound, where it was not by the id of their node."""
+        return MappingProxyType(self._ways)
+
+    @property
     def nodes(self) -> tuple[str, ...]:
         """The nodes with at least one sensor."""
         return tuple(self._sensors)
@@ -115,6 +128,7 @@ class Binding(Mapping[str, str]):
         return Binding(
             {s: n for s, n in self._nodes.items() if s in wanted},
             left_out={s: r for s, r in self._left_out.items() if s in wanted},
+            ways={s: way for s, way in self._ways.items() if s in wanted},
         )
 
     def check(self, sensors: Sensors, graph: KnowledgeGraph, *, allow_extra: bool = False) -> None:
@@ -182,8 +196,10 @@ def bind(
 ) -> Binding:
     """Find the node of every sensor.
 
-    Without ``rule`` and ``table``, default rules are tried: the sensor id is the id, series reference, ``name`` or IRI
-    of a node; then forms such as ``Node_12_pressure``, ``Link_12_flow`` and ``Pipe_12``; then ``pressure_12``.
+    Without ``rule`` and ``table``, default rules are tried: the sensor id is the series reference, id, identifier,
+    name, IRI, label or BACnet object of a node; then forms such as ``Node_12_pressure``, ``Link_12_flow`` and
+    ``Pipe_12``; then ``pressure_12``; then one of these names in another case or with other separators, if it is the only such name
+    among the sensors and among the nodes; then a part of a name with parts: ``site/pump_1/flow`` belongs to ``Pump 1``.
 
     Args:
         sensors: Sensor ids, or an object with ``ids``, such as ``SensorData``.
@@ -211,7 +227,10 @@ def bind(
     ids = _ids(sensors)
     directory = NodeDirectory(graph)
     matchers = [] if table is not None and rule is None else compile_rule(DEFAULT_RULES if rule is None else rule)
+    by_spelling = bool(matchers) and (rule is None or rule == list(DEFAULT_RULES))
+    spelled = Counter(map(plain_spelling, ids)) if by_spelling else Counter[str]()
     bound: dict[str, str] = {}
+    ways: dict[str, str] = {}
     failed: dict[str, NodeMatch] = {}
     for sensor in ids:
         if table is not None and sensor in table:
@@ -222,10 +241,16 @@ def bind(
                 match = match.or_else(matcher(sensor, directory))
                 if match.node is not None:
                     break
+            if match.node is None and not match.candidates and spelled[plain_spelling(sensor)] == 1:
+                match = match.or_else(directory.look_up_spelling(sensor))
+                if match.node is None and not match.candidates:
+                    match = match.or_else(directory.look_up_part(sensor))
         if match.node is None:
             failed[sensor] = match
         else:
             bound[sensor] = match.node
+            if match.way:
+                ways[sensor] = match.way
     reasons = {
         sensor: match.explain_failure(directory, sensor, suggest=number < _MAX_SUGGESTIONS)
         for number, (sensor, match) in enumerate(failed.items())
@@ -246,7 +271,7 @@ def bind(
             "\n  ".join([f"{' and '.join(headline)}:", *problems]) + "\n ",
             hint="correct the names, pass table={sensor: node} or rule=…, or bind the rest with partial=True",
         )
-    return Binding(bound, left_out=reasons | unknown)
+    return Binding(bound, left_out=reasons | unknown, ways=ways)
 
 
 def _match_table(target: object, directory: NodeDirectory) -> NodeMatch:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from thence.data.graph.matching import GraphIndex, Ints, find_role_members, most_specific_label, with_ancestors
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.point_names import reads_weather
 from thence.data.graph.units import CONTAINS, IS_WITHIN, Units, find_units
 from thence.errors import BindingError, PatternError, nearest
 from thence.language.english import with_article
@@ -299,8 +300,11 @@ class _Discoveries:
     patterns: list[Pattern] = field(default_factory=list)
     seen: set[tuple[int, bytes, tuple[str, ...], bool]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    only: frozenset[int] | None = None
 
     def add(self, pattern: Pattern, rows: Ints) -> None:
+        if self.only is not None and self.only.isdisjoint(rows[:, [0, -1]].ravel().tolist()):
+            return
         # A relation and its inverse give the same embeddings; only the first pattern is kept.
         ordered = np.unique(np.sort(rows, axis=1), axis=0)
         # Four nodes and two pairs of them have the same bytes, so the width is part of the key.
@@ -320,8 +324,11 @@ def discover(
     paths: bool = True,
     stars: bool = True,
     nearest: Collection[str] = (),
+    only: Collection[int] | None = None,
 ) -> tuple[list[Pattern], list[str]]:
     """Find all paths and stars with enough embeddings, and all units with points.
+
+    What is read of the weather at a site is a role around every place of the site, however far away it is measured.
 
     Args:
         carriers: The graph and the nodes that carry sensors.
@@ -332,14 +339,17 @@ def discover(
         stars: Whether to find stars.
         nearest: Ids of the sensors, those with numbers, of which the nearest may be a role of a star if they are
             sparse; none by default.
+        only: Numbers of nodes; patterns of which none of them is an end or a focus are left out.
 
     Returns:
         The patterns, and notes on what was left out and why.
     """
-    found = _Discoveries()
+    found = _Discoveries(only=None if only is None else frozenset(only))
     if stars:
         _find_stars(carriers, hops, min_embeddings, found)
     _find_units(carriers, found)
+    if stars:
+        _add_weather(carriers, min_embeddings, found)
     if paths:
         _find_paths(carriers, hops, min_embeddings, max_embeddings, found)
     if stars and nearest:
@@ -486,24 +496,29 @@ def _focus_classes(carriers: Carriers, labels: npt.NDArray[np.object_]) -> list[
     """The classes of focus nodes, each with its nodes.
 
     Classes with the same relations around their nodes, a kind of sensor in common and a common ancestor are treated as
-    that ancestor: junctions, tanks and reservoirs all have a pressure and pipes that start and end there. Without an
-    ontology every class is its own.
+    that ancestor: junctions, tanks and reservoirs all have a pressure and pipes that start and end there. What is
+    linked to each other is not alike: an air handling unit feeds terminal units. Without an ontology every class is
+    its own.
     """
     index = carriers.index
     around: dict[str, set[tuple[str, str]]] = {}
+    linked: set[tuple[str, str]] = set()
     for edge in index.graph.edges.values():
         for label in edge.labels:
             relation = _most_general_relation(label, index.ontology)
             forward, backward = ("any", "any") if index.is_symmetric(label) else ("out", "in")
-            around.setdefault(str(labels[index.number[edge.source]]), set()).add((relation, forward))
-            around.setdefault(str(labels[index.number[edge.target]]), set()).add((relation, backward))
+            ends = str(labels[index.number[edge.source]]), str(labels[index.number[edge.target]])
+            around.setdefault(ends[0], set()).add((relation, forward))
+            around.setdefault(ends[1], set()).add((relation, backward))
+            if forward != "any":
+                linked |= {ends, ends[::-1]}
     carrying = carriers.mask()
     groups: list[list[str]] = []
     for label in sorted(set(map(str, labels[carrying]))):
         kinds = set(carriers.kinds_at(np.flatnonzero(labels == label)))
         for group in groups:
             member = group[0]
-            alike = around.get(member) == around.get(label)
+            alike = around.get(member) == around.get(label) and all((label, one) not in linked for one in group)
             common_kinds = kinds & set(carriers.kinds_at(np.flatnonzero(np.isin(labels, group))))
             if alike and common_kinds and _common_ancestor([*group, label], index.ontology):
                 group.append(label)
@@ -624,6 +639,41 @@ def _find_units(carriers: Carriers, found: _Discoveries) -> None:
         sensors = tuple(_sensor_variables(name, nodes, carriers))
         if len(own) and len(sensors) > 1 and label not in stars:
             found.add(Pattern((NodeVariable(name, label),), (), sensors), own[:, None])
+
+
+def _add_weather(carriers: Carriers, least: int, found: _Discoveries) -> None:
+    """Add what is read of the weather to the patterns about one place, as roles; also to places with nothing else."""
+    weather = {kind: at for kind, at in carriers.sensors.items() if reads_weather(kind)}
+    if not weather:
+        return
+    known = {pattern.nodes[0].label: at for at, pattern in enumerate(found.patterns) if len(pattern.nodes) == 1}
+    left = _points_of_units(carriers)
+    for label, nodes in _focus_classes(carriers, _specific_labels(carriers.index)):
+        if label in known:
+            pattern = found.patterns[known[label]]
+            roles = _weather_roles(carriers, weather, pattern, nodes)
+            found.patterns[known[label]] = replace(pattern, roles=(*pattern.roles, *roles))
+        elif len(nodes) >= least and not left[nodes].any():
+            name = _variable_name(label, ())
+            pattern = Pattern((NodeVariable(name, label),), (), tuple(_sensor_variables(name, nodes, carriers)))
+            if roles := _weather_roles(carriers, weather, pattern, nodes):
+                found.add(replace(pattern, roles=roles), nodes[:, None])
+
+
+def _weather_roles(
+    carriers: Carriers, weather: Mapping[str, Mapping[int, object]], pattern: Pattern, focus: Ints
+) -> tuple[StarRole, ...]:
+    """What is read of the weather around some places and not at them: the nearest node that reads each kind."""
+    known = {sensor.kind for sensor in pattern.sensors} | {role.kind for role in pattern.roles}
+    names: dict[frozenset[int], str] = {}
+    roles = []
+    for kind, at in weather.items():
+        near = find_nearest(carriers.index, focus, carriers.mask(kind), count=1)
+        if kind not in known and 2 * len(near.origin) > len(focus):
+            # Kinds that are measured at the same nodes are of one station; another one needs another name.
+            name = names.setdefault(frozenset(at), f"site ({kind.replace('_', ' ')})" if names else "site")
+            roles.append(StarRole(name, (Step("", "any", ""),), kind, carriers.are_points(kind, at), nearest=1))
+    return tuple(roles)
 
 
 def _roles(

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.graph.habits import canonical
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology
 from thence.errors import PatternError, nearest
@@ -172,6 +173,9 @@ class GraphIndex:
         Raises:
             PatternError: If neither the graph nor the ontology has the relation.
         """
+        if label and label not in self._edges:
+            # A pattern may name a relation as the file does, of which the graph has the inverse.
+            label, direction = canonical(label, direction)
         key = (label, direction)
         if key not in self._adjacencies:
             self._adjacencies[key] = self._make_adjacency(label, direction)

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.point_names import is_point
 from thence.data.graph.records import join_values, list_values
 from thence.errors import BindingError, ConfigError, nearest
 
@@ -47,6 +48,7 @@ WATER_LETTERS: Mapping[str, tuple[str, frozenset[str]]] = MappingProxyType(
 _REFERENCE_LINKS = ("hasExternalReference", "hasTimeseriesReference", "timeseries")
 SERIES_PROPERTIES = ("hasTimeseriesId", "timeseries", "timeseriesId")
 """The properties that refer to a time series by its id."""
+_OBJECT_PROPERTIES = ("object-name", "objectName", "object-identifier", "objectIdentifier", "BACnetURI", "bacnetUri")
 _PLACEHOLDERS = {"node", "kind", "label"}
 # Tried in this order; the plain name comes first, so that an exact match takes precedence over a composed name.
 DEFAULT_RULES: tuple[str, ...] = ("{node}", "{label}_{node}_{kind}", "{label}_{node}", "{kind}_{node}")
@@ -61,12 +63,14 @@ class NodeMatch:
         sought: The node names that were looked up without success.
         candidates: The nodes that match, if there are several.
         mistake: Why the input is not valid, if it is not.
+        way: By what the node was found, for messages; empty for its id.
     """
 
     node: str | None = None
     sought: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
     mistake: str = ""
+    way: str = ""
 
     def or_else(self, other: NodeMatch) -> NodeMatch:
         """Return ``other`` if it has a node, else a failure that combines both."""
@@ -88,7 +92,7 @@ class NodeMatch:
 
 
 class NodeDirectory:
-    """The nodes of a graph by all their names: ids, references, the property ``name``, IRIs.
+    """The nodes of a graph by all their names: references, ids, names and labels, objects of BACnet.
 
     Args:
         graph: The knowledge graph.
@@ -98,17 +102,76 @@ class NodeDirectory:
         self.graph = graph
 
     @cached_property
-    def _by_name(self) -> Mapping[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = defaultdict(list)
+    def _ways(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+        """The nodes by name, for each way of naming them, in the order in which they are looked up."""
+        return {
+            "time series reference": {name: tuple(ids) for name, ids in find_series_references(self.graph).items()},
+            "": {id: (id,) for id in self.graph.nodes},
+            "identifier": find_references(self.graph),
+            "name": self._named(("name", "iri")),
+            "label": self._named(("label", "prefLabel", "altLabel", "dis", "title")),
+            "BACnet object": self._objects(),
+        }
+
+    def _named(self, keys: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        found: dict[str, dict[str, None]] = defaultdict(dict)
         for node in self.graph.nodes.values():
-            for key in ("name", "iri"):
+            for key in keys:
                 for name in list_values(node.properties.get(key)):
-                    found[str(name)].append(node.id)
+                    found[str(name)][node.id] = None
+        return {name: tuple(ids) for name, ids in found.items()}
+
+    def _objects(self) -> dict[str, tuple[str, ...]]:
+        """The nodes by the names and addresses of their objects of BACnet, which may be on a node of their own."""
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        for key in _OBJECT_PROPERTIES:
+            for node in self.graph.with_property(key):
+                holders = [edge.source for edge in self.graph.in_edges(node, _REFERENCE_LINKS)] or [node]
+                for value in list_values(self.graph.value(node, key)):
+                    found[str(value)] |= dict.fromkeys(holders)
         return {name: tuple(ids) for name, ids in found.items()}
 
     @cached_property
-    def _references(self) -> Mapping[str, tuple[str, ...]]:
-        return find_references(self.graph)
+    def _spellings(self) -> Mapping[str, tuple[str, ...]]:
+        """The nodes by all their names, whatever the case and the separators."""
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        for names in self._ways.values():
+            for name, nodes in names.items():
+                found[plain_spelling(name)] |= dict.fromkeys(nodes)
+        return {name: tuple(nodes) for name, nodes in found.items()}
+
+    def look_up_spelling(self, name: str) -> NodeMatch:
+        """Look up the only node with a name in any case and with any separators.
+
+        Args:
+            name: An id, reference, name or label.
+        """
+        nodes = self._only_points(self._spellings.get(plain_spelling(name), ())) if plain_spelling(name) else ()
+        if len(nodes) == 1:
+            return NodeMatch(nodes[0], way="spelling")
+        return NodeMatch(None, (name,), nodes)
+
+    def look_up_part(self, name: str) -> NodeMatch:
+        """Look up the only node whose name is a part of a name with parts, such as ``site/ahu_1/oat``.
+
+        Args:
+            name: A name whose parts are separated by slashes, dots, colons or bars; the longest run of them counts.
+        """
+        parts = re.split(r"[/.:|]+", name.strip("/.:|"))
+        for length in range(len(parts) - 1, 0, -1):
+            runs = (" ".join(parts[at : at + length]) for at in range(len(parts) - length + 1))
+            found = {node for run in runs if (key := plain_spelling(run)) for node in self._spellings.get(key, ())}
+            if found:
+                only = self._only_points(tuple(sorted(found)))
+                return (
+                    NodeMatch(only[0], way="part of their names") if len(only) == 1 else NodeMatch(None, (name,), only)
+                )
+        return NodeMatch(None, (name,))
+
+    def _only_points(self, nodes: tuple[str, ...]) -> tuple[str, ...]:
+        """The only point among several nodes of the same name; otherwise all of them."""
+        points = tuple(node for node in nodes if is_point(self.graph.nodes[node].labels)) if len(nodes) > 1 else ()
+        return points if len(points) == 1 else nodes
 
     @cached_property
     def _labels(self) -> Mapping[str, str]:
@@ -118,14 +181,16 @@ class NodeDirectory:
         """Look up the only node with a name.
 
         Args:
-            name: An id, a series reference, a ``name`` property or an IRI, looked up in this order.
+            name: A series reference, an id, an identifier, a name or IRI, a label, or the name of an object of BACnet,
+                looked up in this order.
             label: Only nodes of this class; ``Node`` and ``Link`` are the two kinds of EPANET elements.
             kind: The quantity measured, which chooses between a node and a link of the same name.
         """
         if label is not None and label.lower() not in ("node", "link") and label.lower() not in self._labels:
             return NodeMatch()
-        candidates: tuple[str, ...] = (name,) if name in self.graph.nodes else ()
-        candidates = candidates or self._references.get(name, ()) or self._by_name.get(name, ())
+        way, candidates = next(
+            ((way, found) for way, names in self._ways.items() if (found := names.get(name))), ("", ())
+        )
         if label is not None:
             candidates = tuple(c for c in candidates if self._has_label(c, label))
         if len(candidates) > 1 and kind is not None:
@@ -133,8 +198,9 @@ class NodeDirectory:
             candidates = tuple(c for c in candidates if side is None or self._has_label(c, side))
             _, classes = WATER_LETTERS.get(kind.lower(), ("", frozenset()))
             candidates = tuple(c for c in candidates if not classes or self.graph.nodes[c].labels & classes)
+        candidates = self._only_points(candidates)
         if len(candidates) == 1:
-            return NodeMatch(candidates[0])
+            return NodeMatch(candidates[0], way=way)
         return NodeMatch(None, (name,), candidates)
 
     def _has_label(self, node_id: str, label: str) -> bool:
@@ -145,8 +211,18 @@ class NodeDirectory:
 
     def suggest(self, names: Iterable[str]) -> str | None:
         """Return a hint with a known name near one of ``names``, or ``None``."""
-        known = {**self.graph.nodes, **self._references, **self._by_name}
+        known = {name: None for names in self._ways.values() for name in names}
         return next((hint for name in names if (hint := nearest(name, known))), None)
+
+
+def plain_spelling(name: str) -> str:
+    """Return a name in lower case without separators; numbers next to each other stay apart.
+
+    >>> plain_spelling("AHU-1 OA-T") == plain_spelling("ahu1_oat"), plain_spelling("R1 2") == plain_spelling("R12")
+    (True, False)
+    """
+    parts = re.findall(r"\d+|[^\W\d_]+", name.casefold())
+    return re.sub(r"(?<=\D) | (?=\D)", "", " ".join(parts))
 
 
 def find_references(graph: KnowledgeGraph) -> Mapping[str, tuple[str, ...]]:
@@ -256,7 +332,8 @@ def _template_matcher(template: str) -> Matcher:
             combined = combined.or_else(match)
         # 'a_b_c' can be split in several ways; all that lead to a node must lead to the same one.
         if len(nodes) == 1:
-            return NodeMatch(next(iter(nodes)))
+            way = combined.way if len(parts) == 1 else "parts of their names"
+            return NodeMatch(next(iter(nodes)), way=way)
         return NodeMatch(None, combined.sought, tuple(nodes) or combined.candidates)
 
     return match_sensor

@@ -10,7 +10,9 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
@@ -158,6 +160,29 @@ class Ontology:
         """Return the ontology of EPANET networks that ships with Thence."""
         text = resources.files("thence.data.graph").joinpath("data/water.toml").read_text(encoding="utf-8")
         return cls.from_dict(tomllib.loads(text), where="water.toml")
+
+    @classmethod
+    def brick(cls, graph: KnowledgeGraph) -> Ontology | None:
+        """Return the classes of Brick above those of a graph, or ``None`` if the graph has none of Brick's.
+
+        Everything else in the graph is declared without conditions, so that the graph never violates it.
+
+        Args:
+            graph: The graph.
+        """
+        known = brick_classes()
+        if known.keys().isdisjoint(graph.labels):
+            return None
+        wanted = {name for label in graph.labels for name in (label, *known.get(label, ()))}
+        parents = _brick_parents()
+        records: list[Node | Edge] = [*graph.nodes.values(), *graph.edges.values()]
+        properties = {name for record in records for name in record.properties} | {one.property for one in graph.dated}
+        return cls(
+            {name: parents.get(name, ()) for name in sorted(wanted)},
+            {name: Relation() for name in graph.edge_labels},
+            dict.fromkeys(sorted(properties), ()),
+            name="Brick",
+        )
 
     @classmethod
     def from_dict(cls, schema: Mapping[str, Any], *, where: str = "schema") -> Ontology:
@@ -473,6 +498,24 @@ class Ontology:
         sizes = f"{len(self.classes)} classes, {len(self.relations)} relations, {len(self.properties)} properties"
         sizes += f", {len(self.known)} known rule{'s' * (len(self.known) > 1)}" if self.known else ""
         return f"Ontology({self.name + ': ' if self.name else ''}{sizes})"
+
+
+@cache
+def _brick_parents() -> Mapping[str, tuple[str, ...]]:
+    text = resources.files("thence.data.graph").joinpath("data/brick.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines())
+    return MappingProxyType({name: tuple(above) for name, *above in rows})
+
+
+@cache
+def brick_classes() -> Mapping[str, frozenset[str]]:
+    """Return the classes of Brick that ship with Thence, each with all classes above it.
+
+    >>> sorted(brick_classes()["Boiler"])
+    ['Equipment', 'HVAC_Equipment', 'Water_Heater']
+    """
+    parents = _brick_parents()
+    return MappingProxyType({name: _closure(name, lambda c: parents.get(c, ())) - {name} for name in parents})
 
 
 def _closure(start: str, step: Any) -> frozenset[str]:

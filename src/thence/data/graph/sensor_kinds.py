@@ -8,7 +8,6 @@ that sensors of which nothing is known are never mixed. Kinds that are given are
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,9 +18,9 @@ from thence.data.graph.matching import most_specific_label
 from thence.data.graph.name_rules import WATER_LETTERS
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.records import list_values
-from thence.data.readings.cleaning import quote_names
+from thence.data.readings.counters import UNKNOWN, rate_of_kind
+from thence.data.readings.few_values import same_types
 from thence.data.readings.sensors import Sensor, SensorData
-from thence.errors import InputError
 
 _POINTS = ("_Sensor", "_Setpoint", "_Command", "_Status", "_Alarm", "_Parameter")
 """How the names of Brick's classes of points end."""
@@ -40,9 +39,11 @@ _UNITS = {
     "PA": "Pa", "KiloPA": "kPa", "BAR": "bar", "IN_H2O": "inH2O", "W": "W", "KiloW": "kW", "KiloW-HR": "kWh",
     "V": "V", "A": "A", "HZ": "Hz", "M": "m", "M2": "m2", "M3": "m3", "M3-PER-HR": "m3/h", "M3-PER-SEC": "m3/s",
     "L-PER-SEC": "L/s", "L-PER-MIN": "L/min", "FT3-PER-MIN": "ft3/min", "CFM": "ft3/min", "GAL_US-PER-MIN": "gal/min",
+    "°C": "degC", "°F": "degF", "℃": "degC", "m³/h": "m3/h", "m³/s": "m3/s", "m³": "m3", "m²": "m2", "l/s": "L/s",
+    "cfm": "ft3/min", "gpm": "gal/min", "kilowatt": "kW", "%RH": "%",
     "M-PER-SEC": "m/s", "SEC": "s", "MIN": "min", "HR": "h", "UNITLESS": "",
 }  # fmt: skip
-"""Units of QUDT that have a short sign."""
+"""Units of QUDT that have a short sign, and other signs of them."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +65,20 @@ def with_kinds_of(
     binding: Binding,
     ontology: Ontology | None = None,
     *,
-    states: Iterable[str] = (),
+    given: Iterable[str] = (),
     units: Mapping[str, str] | None = None,
 ) -> SensorData:
     """Return readings in which every sensor that is bound to a node has a kind; the report says where it is from.
 
-    Whole numbers of which few differ are read as states before their kind is known. If the graph gives the sensor a
-    unit, or others of the kind read numbers, they are numbers.
+    Whole numbers of which few differ are read as states before their kind is known; then the sensors of a kind are read
+    alike (``same_types``).
 
     Args:
         sensors: The readings.
         graph: The knowledge graph.
         binding: The node of each sensor.
         ontology: The ontology, for subclasses.
-        states: Names or patterns of sensors that read states, whatever the graph says.
+        given: Names or patterns of sensors whose readings are states, or numbers, whatever the graph says.
         units: Unit by sensor id or by kind, also by the kinds that are found here.
 
     Examples:
@@ -90,24 +91,13 @@ def with_kinds_of(
         (Sensor(id='P_J1', kind='pressure', unit='', categorical=False),)
     """
     found = find_kinds(sensors.sensors, graph, binding, ontology)
-    found = replace(found, kinds=_with_units(sensors.sensors, found.kinds, units or {}))
+    kinds = _with_units(sensors.sensors, found.kinds, units or {})
+    rates = {id: rate_of_kind(*kinds[id]) for id in sensors.readings.counters if id in kinds}
+    found = replace(found, kinds={**kinds, **rates})
     if not found.kinds:
         return sensors
     data = sensors.with_kinds(found.kinds, notes=found.notes)
-    given = tuple(states)
-    measured = {s.kind for s in data.sensors if s.kind and not s.categorical}
-    numbers: list[str] = []
-    for sensor in data.sensors:
-        quantity = sensor.id in found.kinds and sensor.categorical and (sensor.unit or sensor.kind in measured)
-        if not quantity or any(fnmatch.fnmatchcase(sensor.id, pattern) for pattern in given):
-            continue
-        if (read := _as_numbers(data, sensor.id)) is not None:
-            data = read
-            numbers.append(sensor.id)
-    if not numbers:
-        return data
-    why = "since they have a unit, or others of their kind read numbers"
-    return data.with_kinds({}, notes=[f"read as numbers after all, {why}: {quote_names(numbers)}"])
+    return same_types([data], only=found.kinds, given=tuple(given))[0]
 
 
 def _with_units(
@@ -120,16 +110,6 @@ def _with_units(
         if (unit := units.get(sensor.id, units.get(kind, found))) != found:
             out[sensor.id] = (kind, unit)
     return out
-
-
-def _as_numbers(data: SensorData, sensor: str) -> SensorData | None:
-    """The readings with a sensor read as numbers, if all its states are numbers and in memory."""
-    if data.report.pending:
-        return None
-    try:
-        return data.with_states(numbers=[sensor])
-    except InputError:
-        return None
 
 
 def find_kinds(
@@ -149,7 +129,7 @@ def find_kinds(
         node = binding.get(sensor.id)
         if node is None or (sensor.kind and sensor.unit):
             continue
-        unit = sensor.unit or _unit_of(node, graph)
+        unit = sensor.unit.removesuffix(UNKNOWN) or _unit_of(node, graph)
         if sensor.kind:
             if unit:
                 kinds[sensor.id] = (sensor.kind, unit)
@@ -249,6 +229,7 @@ def _unit_of(node: str, graph: KnowledgeGraph) -> str:
             if value is None:
                 value = next((edge.target for edge in graph.out_edges(holder, name)), None)
             if value is not None:
-                short = re.split(r"[/#:]", str(value))[-1]
+                # The name of a unit may be an IRI; a sign such as L/s is none.
+                short = re.split(r"[/#:]", str(value))[-1] if ":" in str(value) else str(value)
                 return _UNITS.get(short, short)
     return ""

@@ -22,6 +22,7 @@ from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import GraphIndex
 from thence.data.graph.records import DatedValue
 from thence.data.notebook import system_html
+from thence.data.readings.few_values import same_types
 from thence.data.readings.pooling import pool_sensors
 from thence.data.readings.sensors import SEPARATOR, SensorData, qualified
 from thence.errors import ConfigError, nearest
@@ -103,6 +104,8 @@ class System:
                     hint="pass a graph and a binding for each system, or mine them one by one",
                 )
         ontologies = [site.ontology for site in listed if site.ontology is not None]
+        alike = same_types([site.sensors for site in listed])
+        listed = tuple(replace(site, sensors=data) for site, data in zip(listed, alike, strict=True))
         return cls(
             pool_sensors({site.name: site.sensors for site in listed}),
             _side_by_side(listed),

@@ -113,7 +113,7 @@ def _owners(graph: KnowledgeGraph, carrying: frozenset[str]) -> dict[str, str]:
     out = {}
     for node in sorted(carrying):
         holders = _linked(graph, node, _HAS_POINT, _IS_POINT_OF)
-        if not holders and _is_point_class(graph.node(node).labels):
+        if not holders and is_point_class(graph.node(node).labels):
             holders = _linked(graph, node, _HOLDS, _IS_HELD_BY)
         holds = {e.target for e in graph.out_edges(node, _HAS_POINT + _HOLDS)}
         holds |= {e.source for e in graph.in_edges(node, _IS_POINT_OF + _IS_HELD_BY)}
@@ -129,7 +129,12 @@ def _linked(graph: KnowledgeGraph, node: str, into: tuple[str, ...], out_of: tup
     return {e.source for e in graph.in_edges(node, into)} | {e.target for e in graph.out_edges(node, out_of)}
 
 
-def _is_point_class(labels: Iterable[str]) -> bool:
+def is_point_class(labels: Iterable[str]) -> bool:
+    """Return whether a node with these labels is a point of an equipment, by the last word of its class.
+
+    Args:
+        labels: The labels of the node.
+    """
     return any(plain_name(label).split("_")[-1] in _POINT_WORDS for label in labels)
 
 

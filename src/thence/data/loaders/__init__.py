@@ -76,6 +76,7 @@ LOADERS = Registry(
         "json": "thence.data.loaders.propertyjson:LOADER",
         "csv": "thence.data.loaders.tables:LOADER",
         "graphml": "thence.data.loaders.graphml:LOADER",
+        "haystack": "thence.data.loaders.haystack:LOADER",
         "networkx": "thence.data.loaders.propertyjson:NETWORKX",
     },
     group="thence.loaders",

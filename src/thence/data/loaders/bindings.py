@@ -13,8 +13,8 @@ from thence._base.settings.documents import parse_json, read_text
 from thence.data.graph.binding import Binding
 from thence.data.graph.knowledge_graph import EACH_PERIOD, KnowledgeGraph, is_date_name
 from thence.data.graph.name_rules import find_devices, find_identifiers, find_series_references
+from thence.data.loaders.csv_tables import read_csv_table
 from thence.data.loaders.loader import Loader, LoadOptions
-from thence.data.loaders.tables import read_csv_table
 from thence.data.loaders.triples import SUFFIXES
 from thence.errors import BindingError, GraphError, quote
 

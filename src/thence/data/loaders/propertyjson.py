@@ -4,7 +4,7 @@ The JSON layout of ``KnowledgeGraph.to_dict`` is ``{"nodes": [{"id", "labels", "
 "source", "target", "labels", "properties"}], "property_units": {}}``; labels, properties and edge ids are optional. A
 property that changes over time is written as ``[{"from": null, "value": 1}, {"from": "2024-03-01", "value": 2}]``. In
 the node-link layout of networkx and D3 every key except ``id``, ``source``, ``target``, ``key`` and the one that holds
-the labels is a property. JSON-LD is passed on to the RDF loader.
+the labels is a property. JSON-LD is passed on to the RDF loader, and records of Haystack to theirs.
 
 networkx objects are read through their public methods; this module must not import networkx. An undirected edge gets
 the direction in which networkx lists it. A string key of a multigraph becomes the id of the edge. A schema file is
@@ -21,7 +21,7 @@ from typing import Any
 from thence._base.settings.documents import parse_json, parse_toml, read_text
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import Ontology
-from thence.data.loaders import rdf
+from thence.data.loaders import haystack, rdf
 from thence.data.loaders.draft import Draft, as_labels
 from thence.data.loaders.loader import Loader, LoadOptions
 from thence.errors import GraphError
@@ -48,6 +48,8 @@ def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
     content = read_json(path)
     if is_json_ld(content):
         return rdf.read(paths, replace(options, format="jsonld"))
+    if haystack.is_haystack(content):
+        return haystack.graph_of(content, where=str(path))
     return from_content(content, where=str(path), labels=options.labels)
 
 

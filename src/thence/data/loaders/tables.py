@@ -7,109 +7,45 @@ hold several values separated by ``;``. Without a type, a column is numeric if a
 text), boolean if all are true or false, else text. Numbers may have decimal commas if commas do not separate the
 columns. A file has one decimal sign: beside decimal points, ``1,2`` is text. Cells are stripped; an empty cell is a
 missing value, and so is ``NaN`` or ``n/a`` among numbers. ``values.csv`` has ``subject``, ``property``, ``from`` and
-``value``.
+``value``. Tables without ``id`` are lists of points and equipment (``thence.data.loaders.points``).
 
 This module never guesses a number: ambiguous cells are errors.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from thence._base.settings.documents import read_text
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.records import Value, Values
+from thence.data.loaders.csv_tables import CsvTable, parse_head, read_csv_table
 from thence.data.loaders.draft import MISSING_WORDS, Draft, as_labels
 from thence.data.loaders.loader import Loader, LoadOptions
+from thence.data.loaders.points import is_points_list, read_points
 from thence.data.readings.frames import detect_decimal_sign, may_be_thousands
-from thence.errors import GraphError, nearest, quote
+from thence.errors import GraphError, quote
 
-_TYPE = re.compile(r":\s*((?:number|text|truth)(?:\[\])?)\Z")
 _LIST = "[]"
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DIGITS_WITH_SIGNS = re.compile(r"[+-]?\d[\d.,]*")
 _BOOLEANS = {"true": True, "false": False}
-_MOST_NAMED = 20
 _MOST_DIGITS = 308
 
 
-@dataclass(frozen=True)
-class CsvTable:
-    """The rows of a CSV file as strings.
-
-    Args:
-        path: The file.
-        columns: The column heads.
-        rows: The line number and cells of each row.
-        separator: The separator of the columns.
-    """
-
-    path: Path
-    columns: tuple[str, ...]
-    rows: tuple[tuple[int, tuple[str, ...]], ...]
-    separator: str = ","
-
-    def place(self, line: int) -> str:
-        """Return the name of the file and a ``line``, for messages."""
-        return f"{self.path.name}, line {line}"
-
-    def position(self, name: str) -> int:
-        """Return the position of the column ``name``, ignoring unit and type in its head."""
-        return [_parse_head(column)[0] for column in self.columns].index(name)
-
-
-def read_csv_table(path: Path, *, needs: tuple[str, ...]) -> CsvTable:
-    """Read a CSV file, separated by commas, semicolons or tabs.
-
-    Args:
-        path: The file.
-        needs: The columns that it must have.
-
-    Raises:
-        GraphError: If the file cannot be read, or has missing or duplicate columns or rows of the wrong length.
-    """
-    text = read_text(path, error=GraphError)
-    head = text.partition("\n")[0]
-    separator = max(",;\t", key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    columns = tuple(cell.strip() for cell in next(reader, []))
-    names = [_parse_head(column)[0] for column in columns]
-    duplicate = sorted(name for name, count in Counter(names).items() if count > 1)
-    if duplicate:
-        raise GraphError(f"duplicate column {quote(duplicate[0])}", where=f"{path}, line 1", hint="rename one of them")
-    for need in needs:
-        if need not in names:
-            raise GraphError(
-                f"missing column '{need}'",
-                where=f"{path}, line 1",
-                hint=nearest(need, names) or f"the file has {', '.join(names[:_MOST_NAMED]) or 'no columns'}",
-            )
-    rows = []
-    line = reader.line_num
-    for cells in reader:
-        # A row with line ends in quotes begins lines before the one that the reader is at.
-        first, line = line + 1, reader.line_num
-        if not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) != len(columns):
-            raise GraphError(
-                f"the row has {len(cells)} cells, the header has {len(columns)}",
-                where=f"{path}, line {first}",
-                hint="quote cells that contain the separator",
-            )
-        rows.append((first, tuple(cells)))
-    return CsvTable(path, columns, tuple(rows), separator)
-
-
 def read(paths: Sequence[Path], options: LoadOptions) -> KnowledgeGraph:
-    """Read the tables of nodes, edges and dated values, in this order; or a folder, or ``nodes.csv`` in its folder."""
+    """Read the tables of nodes, edges and dated values, in this order; or a folder, or ``nodes.csv`` in its folder.
+
+    Tables of which none has the column ``id`` are read as lists of points and of equipment.
+    """
+    if all(path.is_file() for path in paths):
+        tables = [read_csv_table(path, needs=()) for path in paths]
+        heads = [{parse_head(column)[0] for column in table.columns} for table in tables]
+        if not any("id" in names for names in heads) and all(map(is_points_list, tables)):
+            return read_points(tables)
     nodes, edges, values = _find_tables(paths)
     draft = Draft(str(nodes.parent))
     _add_records(draft, read_csv_table(nodes, needs=("id",)), keys=("id",))
@@ -134,7 +70,7 @@ def _find_tables(paths: Sequence[Path]) -> tuple[Path, Path | None, Path | None]
 
 def _add_records(draft: Draft, table: CsvTable, *, keys: tuple[str, ...]) -> None:
     """Add the nodes or edges of a table to a draft."""
-    heads = [_parse_head(column) for column in table.columns]
+    heads = [parse_head(column) for column in table.columns]
     names = [name for name, _, _ in heads]
     labels_at = next((names.index(name) for name in ("labels", "label") if name in names), None)
     key_at = {key: names.index(key) for key in keys if key in names}
@@ -166,7 +102,7 @@ def _add_records(draft: Draft, table: CsvTable, *, keys: tuple[str, ...]) -> Non
 
 def _add_values(draft: Draft, table: CsvTable) -> None:
     at = {name: table.position(name) for name in ("subject", "property", "from", "value")}
-    _, unit, kind = _parse_head(table.columns[at["value"]])
+    _, unit, kind = parse_head(table.columns[at["value"]])
     rows_of: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     for line, row in table.rows:
         rows_of.setdefault(row[at["property"]].strip(), []).append((line, row))
@@ -182,18 +118,6 @@ def _add_values(draft: Draft, table: CsvTable) -> None:
         if unit and draft.property_units.setdefault(name, unit) != unit:
             known = draft.property_units[name]
             draft.problems.append(f"{table.path.name}: the unit of '{name}' is {unit}, in the other tables {known}")
-
-
-def _parse_head(column: str) -> tuple[str, str | None, str | None]:
-    """The name, unit and type in a column head."""
-    found = _TYPE.search(column)
-    bare = (column[: found.start()] if found else column).rstrip()
-    kind = found[1] if found else None
-    # A unit begins with the first bracket after whatever bracket was closed before: it cannot hold a closed one.
-    begin = bare.find("[", bare.rfind("]", 0, -1) + 1) if bare.endswith("]") else -1
-    if begin < 0:
-        return bare.strip(), None, kind
-    return bare[:begin].strip(), bare[begin + 1 : -1], kind
 
 
 @dataclass(frozen=True)

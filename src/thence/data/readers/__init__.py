@@ -17,9 +17,10 @@ import polars as pl
 
 from thence._base.settings.numbers import require_integer, require_share, require_zone
 from thence._base.settings.typed import check_types
+from thence.data.readers.codes import find_codes
 from thence.data.readers.columns import TypedTable, check_template, type_table
 from thence.data.readers.dates import AmbiguousDatesError
-from thence.data.readers.few_values import MOST_COLUMNS, find_few_values, note_codes, read_as_states, states_by_kind
+from thence.data.readers.few_values import find_few_values, read_as_states
 from thence.data.readers.files import database_reader, find_paths, note_skipped, read_tables, table_from_frame
 from thence.data.readers.heading import unit_of_name
 from thence.data.readers.kinds import KindPattern, Kinds, require_units, resolve_kinds
@@ -38,7 +39,9 @@ from thence.data.readers.table import MISSING_WORDS, LayoutOption, ReadOptions, 
 from thence.data.readers.text import check_signs
 from thence.data.readers.times import check_format
 from thence.data.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, MAX_LOSS, ORIGIN, OnError, quote_names
+from thence.data.readings.counters import with_rates
 from thence.data.readings.durations import parse_duration
+from thence.data.readings.few_values import MOST_COLUMNS, choose_states
 from thence.data.readings.findings import Finding, ReadReport
 from thence.data.readings.frames import collect
 from thence.data.readings.sensors import Sensor, SensorData
@@ -73,6 +76,8 @@ def read_sensors(
     numeric: str | Iterable[str] | None = None,
     ignore: Iterable[str] | None = None,
     missing: Iterable[str | float] | str | float = MISSING_WORDS,
+    codes: bool = True,
+    counters: str | Iterable[str] = "auto",
     name: str | None = None,
     on_error: OnError = "raise",
     max_loss: float = MAX_LOSS,
@@ -123,6 +128,11 @@ def read_sensors(
         ignore: Columns and sensors to leave out: names, or glob patterns such as ``"*_flag"``.
         missing: Strings or numbers that mean a missing reading. Numbers alone add to the usual words (``NA``, ``null``,
             …); words replace them.
+        codes: Whether numbers that several sensors write where there is no reading, such as −200 beside readings above
+            0, are read as missing; a note names them.
+        counters: Sensors that count, such as kWh or m³, whose readings become rates per hour: ``"auto"`` finds them by
+            their names and since they only rise, but for resets and roll-overs; ``"none"`` keeps what they show; or
+            names and patterns.
         name: Template of the sensor ids, with ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
         on_error: ``"raise"`` stops at data that cannot be used as it is; ``"repair"`` repairs it and counts repairs in
             the report.
@@ -198,8 +208,8 @@ def _read(
     parts = _type_tables(filled, options)
     notes += _group_notes(parts)
     findings = [finding for part in parts for finding in part.findings] + empty
-    if any(part.naive for part in parts):
-        notes.append(f"times without a time zone read as {options.zone}")
+    for zone in dict.fromkeys(part.zone or options.zone for part in parts if part.naive):
+        notes.append(f"times without a time zone read as {zone}")
     _require_same_zones(parts, options)
     found = _find_sensors(parts) | _find_empty_sensors(tables, filled)
     described, more = resolve_kinds(
@@ -214,6 +224,8 @@ def _read(
     for option in ("categorical", "numeric"):
         _require_known(option, getattr(options, option), [*found, *_columns(filled)], named)
     require_units(units or {}, (Sensor(id, *kind) for id, kind in described.items()), where=named)
+    parts, coded = _without_codes(parts, options)
+    more += coded
     families = {id: kind or column for id, column in _family_columns(parts, filled) for kind in [described[id][0]]}
     # What has a unit is a quantity, not a state.
     measured = {id for id, (_, unit) in described.items() if unit}
@@ -226,7 +238,6 @@ def _read(
             f"read as states, since they are whole numbers of which few differ, in {_count_sensors(whole)}: "
             f"{quote_names(whole)}"
         )
-    more += note_codes(parts, {sensor.id for sensor in sensors if not sensor.categorical})
     _require_known("ignore", options.ignore, [*found, *(name for table in tables for name in table.schema)], named)
     kept = [id for id in found if not options.ignores(id)]
     if not kept:
@@ -238,8 +249,12 @@ def _read(
     data = _combine(parts, sensors, report, options, named, long=any(r.layout != "wide" for _, r in filled))
     if breaks := _find_breaks(parts):
         data = replace(data, readings=replace(data.readings, breaks=breaks))
+    zones = {part.zone for part in parts if part.zone}
+    if len(zones) == 1:
+        data = replace(data, readings=replace(data.readings, timezone=zones.pop()))
     if lasting := frozenset(id for part in parts if part.table.lasting for id in part.categorical):
         data = replace(data, readings=replace(data.readings, lasting=lasting))
+    data = with_rates(data, options.counters)
     return data if len(kept) == len(found) else data.select(kept)
 
 
@@ -408,7 +423,7 @@ def _has_times(part: TypedTable) -> bool:
 
 def _require_same_zones(parts: Sequence[TypedTable], options: ReadOptions) -> None:
     """Raise if some files have a time zone, others have not, and none is given."""
-    naive = [part for part in parts if part.naive]
+    naive = [part for part in parts if part.naive and not part.zone]
     if options.timezone is None and options.on_error == "raise" and 0 < len(naive) < len(parts):
         zoned = next(part for part in parts if not part.naive)
         raise naive[0].table.failure(
@@ -478,6 +493,20 @@ def _family_columns(
         yield from ((id, "" if id == name else name) for id, name in zip(part.categorical, columns, strict=True))
 
 
+def _without_codes(parts: list[TypedTable], options: ReadOptions) -> tuple[list[TypedTable], list[str]]:
+    """Leave out the numbers that several sensors write where there is no reading, and say so."""
+    codes = find_codes(parts, {id for part in parts for id, state in part.categorical.items() if state is False})
+    if not options.codes:
+        return parts, codes.notes({}, removed=False)
+    made, counts = [], dict[float, int]()
+    for part in parts:
+        kept, found = codes.without(part)
+        made.append(kept)
+        for code, count in found.items():
+            counts[code] = counts.get(code, 0) + count
+    return made, codes.notes(counts, removed=True)
+
+
 def _find_states(
     parts: list[TypedTable], families: Mapping[str, str], measured: set[str], options: ReadOptions
 ) -> tuple[list[TypedTable], list[str]]:
@@ -485,7 +514,7 @@ def _find_states(
     ids = list(dict.fromkeys(id for part in parts for id, state in part.categorical.items() if state is False))
     open_ids = [id for id in ids if not (id in measured or options.is_numeric(id) or options.ignores(id))]
     found = find_few_values(parts, open_ids)
-    chosen = states_by_kind(found, families)
+    chosen = choose_states(found, families)
     return [read_as_states(part, chosen) for part in parts], [id for id in ids if id in chosen]
 
 
@@ -508,6 +537,7 @@ def _combine(
             frames = [frame.with_columns(pl.col("sensor").cast(pl.String)) for frame in frames]
         frames = [pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]]
     ready = [frame.collect() for frame in frames] if in_memory else frames
+    hint = KEEP_LAST_OR_RENAME if len(parts) > 1 else KEEP_LAST
     common: Any = {
         "sensors": sensors,
         "report": report,
@@ -515,7 +545,7 @@ def _combine(
         "max_loss": options.max_loss,
         "source": where,
         "place": lambda source, row: parts[source].table.at(row),
-        "hint": KEEP_LAST_OR_RENAME if len(parts) > 1 else KEEP_LAST,
+        "hint": next((f"{part.hint}; {hint}" for part in parts if part.hint), hint),
     }
     return SensorData.from_long(ready[0], **common) if long else SensorData.from_wide(ready, **common)
 

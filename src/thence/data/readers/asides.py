@@ -1,4 +1,4 @@
-"""Columns beside the readings of a wide table: what the calendar says, numbers of rows, ids of sites.
+"""Columns beside the readings of a wide table: what the calendar says, numbers of rows, ids of sites, labels.
 
 A column counts as such by its name and by all its cells, of a table in memory, or by the first cells of one that is
 only scanned. What the user names in ``numeric`` or ``categorical`` is a sensor whatever its name.
@@ -16,7 +16,7 @@ from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readings.frames import collect
 
 SAMPLE_ROWS = 10_000
-CALENDAR, NUMBERS, SITES = "calendar", "row numbers", "ids"
+CALENDAR, NUMBERS, SITES, LABELS = "calendar", "row numbers", "ids", "labels"
 
 _MONTHS = r"(?i)^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?$"
 _DAYS = r"(?i)^(mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(day)?\.?$"
@@ -55,6 +55,23 @@ SITE_NAMES = (
     *("location", "country", "region", "city", "device", "logger", "serial", "serial_number", "customer", "meter"),
 )
 """Names of columns that may say where all readings of a row are from, alone or before ``id``, ``name`` or ``no``."""
+LABEL_NAMES = (
+    *(
+        "label",
+        "labels",
+        "anomaly",
+        "anomalies",
+        "is_anomaly",
+        "anomaly_label",
+        "changepoint",
+        "change_point",
+        "outlier",
+    ),
+    *("is_outlier", "fault", "is_fault", "fault_label", "fault_type", "fault_class", "attack", "is_attack"),
+    *("att_flag", "attack_label", "normal/attack", "ground_truth", "is_normal", "leak_label", "event_label"),
+)
+"""Names of columns in which somebody has marked rows, such as those of a fault."""
+MOST_LABELS = 20
 _ID = re.compile(r"(?:^|_)(?:id|name|no|number|code|uid|uuid|ref)$")
 
 
@@ -72,7 +89,8 @@ def find_asides(table: SourceTable, plain: Mapping[str, str], options: ReadOptio
         for name in open_names
         if (
             found := _PART_OF.get(plain[name])
-            or (NUMBERS if plain[name] in NUMBER_NAMES else SITES * is_id(plain[name]))
+            or (NUMBERS if plain[name] in NUMBER_NAMES else LABELS if plain[name] in LABEL_NAMES else "")
+            or SITES * is_id(plain[name])
         )
     }
     if not likely:
@@ -84,13 +102,24 @@ def find_asides(table: SourceTable, plain: Mapping[str, str], options: ReadOptio
         cells = frame[name].drop_nulls()
         if found == NUMBERS:
             right = cells.dtype.is_integer() and bool((cells.diff().drop_nulls() == 1).all()) and cells.len() > 1
+        elif found == LABELS:
+            right = _are_labels(cells)
         elif found == SITES:
             right = cells.n_unique() == 1 and (cells.dtype.is_integer() or cells.dtype == pl.String)
         else:
             right = _is_part(found, cells)
         if right:
-            out[name] = found if found in (NUMBERS, SITES) else CALENDAR
+            out[name] = found if found in (NUMBERS, SITES, LABELS) else CALENDAR
     return out
+
+
+def _are_labels(cells: pl.Series) -> bool:
+    """Return whether cells say yes or no (0 or 1, −1 or 1), or name one of a few classes."""
+    known = cells.unique()
+    if cells.dtype.is_numeric():
+        whole = bool((known.cast(pl.Float64) % 1 == 0).all())
+        return whole and 0 < known.len() <= MOST_LABELS
+    return cells.dtype == pl.Boolean or (cells.dtype == pl.String and 0 < known.len() <= MOST_LABELS)
 
 
 def is_part(name: str, cells: pl.Series, part: str) -> bool:
@@ -116,11 +145,6 @@ def _is_part(part: str, cells: pl.Series, *, varying: bool = True) -> bool:
         return False
     known = cells.unique()
     return bool(known.is_between(low, high).all()) and bool((known.cast(pl.Float64) % 1 == 0).all())
-
-
-def _named_as(name: str) -> str:
-    """Return what a column holds by its name alone; empty for a reading."""
-    return _PART_OF.get(name) or NUMBERS * (name in NUMBER_NAMES) or SITES * is_id(name)
 
 
 def is_id(name: str) -> bool:

@@ -18,6 +18,7 @@ from thence.data.readers.heading import unit_of_name
 from thence.data.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, Roles, plain_name
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readers.times import TimeReader, choose_time_reader
+from thence.data.readers.zones import settle_repeated, suggest_zone, zone_behind, zone_in_name
 from thence.data.readings.cleaning import require_ids, require_reading_type
 from thence.data.readings.findings import Finding
 from thence.data.readings.frames import collect, is_text, spell_states, spell_texts
@@ -45,6 +46,8 @@ class TypedTable:
         findings: What was found.
         notes: Notes for the report.
         order: Order of the numbers of the dates, if the dates leave no doubt about it.
+        zone: The time zone of the clock, if it is known.
+        hint: What to do if readings have the same time.
     """
 
     frame: pl.LazyFrame
@@ -55,6 +58,8 @@ class TypedTable:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     order: str = ""
+    zone: str = ""
+    hint: str = ""
 
 
 def type_table(table: SourceTable, roles: Roles, options: ReadOptions, *, number: int) -> TypedTable:
@@ -66,7 +71,8 @@ def type_table(table: SourceTable, roles: Roles, options: ReadOptions, *, number
         options: The options of ``read_sensors``.
         number: Number of the table among the sources.
     """
-    options = replace(options, missing=(*options.missing, *roles.missing))
+    zone = options.timezone or zone_in_name(roles.time) or table.zone or None
+    options = replace(options, missing=(*options.missing, *roles.missing), timezone=zone)
     return _Typing(table, roles, options).typed(number)
 
 
@@ -100,7 +106,11 @@ class _Typing:
             own = {id: (table.kind, unit) for id, unit in units.items() if unit and not table.unit}
             table = replace(table, kinds={**own, **table.kinds})
         found_in_all = (*table.findings, *findings, *more)
-        return TypedTable(frame, not long, categorical, table, reader.naive, found_in_all, tuple(notes), reader.order)
+        hint = ""
+        if table.in_memory and reader.naive and self.options.timezone is None:
+            hint = suggest_zone(self._collect(frame.select("time")).to_series())
+        made = TypedTable(frame, not long, categorical, table, reader.naive, found_in_all, tuple(notes), reader.order)
+        return replace(made, zone=self.options.timezone or reader.zone, hint=hint)
 
     @property
     def _sources(self) -> tuple[str, ...]:
@@ -118,7 +128,8 @@ class _Typing:
         else:
             sample = table.frame.select(column) if table.in_memory else table.frame.select(column).head(SAMPLE_ROWS)
         cells, rest = self._collect(sample).to_series(), None if table.in_memory else table.frame
-        return choose_time_reader(self.roles.time, cells, self.options, where=table.name, frame=rest)
+        reader = choose_time_reader(self.roles.time, cells, self.options, where=table.name, frame=rest)
+        return reader if reader.zone or reader.naive else replace(reader, zone=zone_behind(cells.drop_nulls()))
 
     def _with_time(self, columns: Sequence[pl.Expr], number: int) -> tuple[pl.LazyFrame, list[Finding]]:
         table, reader = self.table, self.reader
@@ -127,23 +138,33 @@ class _Typing:
         row, source = pl.int_range(pl.len(), dtype=pl.UInt32), pl.lit(number, dtype=pl.UInt16)
         origin = [row.alias("_row"), source.alias("_source")]
         frame = self._collect(table.frame.select(reader.expr.alias("time"), *columns, *origin))
+        frame, unsettled = self._with_repeated_hours(frame)
         lost = frame["time"].null_count()
         if lost and self.options.on_error == "raise":
             raise self._bad_time_error(int(frame["time"].is_null().arg_true()[0]), lost, frame.height)
         self.options.policy(table.name).refuse("bad-time", lost, frame.height)
-        counts = {"naive-time": reader.n_naive_among_zoned, "twice-time": self._count_ambiguous(), "bad-time": lost}
+        counts = {"naive-time": reader.n_naive_among_zoned, "twice-time": unsettled, "bad-time": lost}
         findings = [Finding(what, count, where=table.name) for what, count in counts.items() if count]
         return (frame.filter(pl.col("time").is_not_null()) if lost else frame).lazy(), findings
 
-    def _count_ambiguous(self) -> int:
+    def _with_repeated_hours(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+        """Return rows whose local times of an hour that occurs twice follow their order, and how many it leaves open.
+
+        Where no order settles it, times are missing, or the earlier ones when repairing.
+        """
         zone = self.options.zone
-        if self.options.on_error != "repair" or not self.reader.naive or zone == "UTC":
-            return 0
-        early, strict = (
-            self.reader.plain.dt.replace_time_zone(zone, ambiguous=how, non_existent="null")
-            for how in ("earliest", "null")
-        )
-        return int(self._collect(self.table.frame.select((early.is_not_null() & strict.is_null()).sum())).item())
+        if not self.reader.naive or self.reader.n_naive_among_zoned or zone == "UTC":
+            return frame, 0
+        plain = self._collect(self.table.frame.select(self.reader.plain.alias("plain"))).to_series()
+        local = frame["time"].is_null() & plain.is_not_null()
+        if self.options.on_error != "repair" and not local.any():
+            return frame, 0
+        sensors = frame["sensor"] if "sensor" in frame.columns and self.roles.layout == "long" else None
+        settled, unsettled = settle_repeated(plain, zone, sensors)
+        repair = self.options.on_error == "repair"
+        chosen = plain.is_not_null() & (~unsettled if not repair else True)
+        time = pl.when(pl.lit(chosen)).then(pl.lit(settled)).otherwise(pl.col("time"))
+        return frame.with_columns(time.alias("time")), int(unsettled.sum()) if repair else 0
 
     def _bad_time_error(self, row: int, lost: int, total: int) -> InputError:
         """Return the error for the first of the rows without a usable time."""

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ import polars as pl
 from thence._base.frames import from_pandas, is_pandas
 from thence._base.settings.registry import Registry
 from thence.data.readers.table import ReadOptions, SourceTable
+from thence.data.readers.zones import read_beside
 from thence.data.readings.cleaning import quote_names
 from thence.errors import ConfigError, InputError, nearest, quote, reported_as
 
@@ -137,10 +139,16 @@ def read_tables(path: Path, options: ReadOptions) -> Iterator[SourceTable]:
         )
     _refuse_pointer(path)
     read: Callable[[Path, ReadOptions], Iterable[SourceTable]] = READERS.load(suffix)
+    beside = read_beside(path)
     for table in read(path, options):
         if options.sheet is not None and not table.sheet:
             raise InputError("this file has no sheets", where=str(path), hint="leave out sheet=")
-        yield table
+        yield replace(
+            table,
+            zone=table.zone or beside.zone,
+            units={**beside.units, **table.units},
+            notes=(*table.notes, *beside.notes),
+        )
 
 
 _POINTERS = {b"version https://git-lfs": "Git LFS", b"/annex/objects/": "git-annex"}

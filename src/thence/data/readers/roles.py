@@ -15,7 +15,7 @@ from typing import Literal
 
 import polars as pl
 
-from thence.data.readers.asides import find_asides, is_part
+from thence.data.readers.asides import LABELS, find_asides, is_part
 from thence.data.readers.dates import looks_like_date
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readings.cleaning import quote_names, require_columns, require_plain_name
@@ -126,7 +126,14 @@ class Roles:
         for name in self.ignored:
             groups.setdefault(self.asides.get(name, ""), []).append(name)
         shown = [quote_names(names) + f" ({what})" * bool(what) for what, names in sorted(groups.items())]
-        return [f"ignored columns: {'; '.join(shown)}"]
+        notes = [f"ignored columns: {'; '.join(shown)}"]
+        if labels := groups.get(LABELS):
+            first = quote(labels[0])
+            notes.append(
+                f"labels are no sensors: pass target={first} for rules about them, or categorical=[{first}] to read "
+                "them as a sensor"
+            )
+        return notes
 
 
 def plain_name(name: str) -> str:

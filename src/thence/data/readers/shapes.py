@@ -14,7 +14,7 @@ import polars as pl
 
 from thence.data.readers.asides import is_id
 from thence.data.readers.dates import looks_like_date
-from thence.data.readers.roles import OTHER_SENSOR_NAMES, SENSOR_NAMES, STATE_NAMES, VALUE_NAMES, plain_name
+from thence.data.readers.roles import CLOCK, OTHER_SENSOR_NAMES, SENSOR_NAMES, STATE_NAMES, VALUE_NAMES, plain_name
 from thence.data.readers.table import ReadOptions, SourceTable
 from thence.data.readers.times import choose_time_reader
 from thence.data.readings.cleaning import quote_names
@@ -257,7 +257,8 @@ def _are_times(cells: pl.Series) -> bool:
         return bool(known.len())
     if known.dtype != pl.String or not known.len() or not looks_like_date(known[0]):
         return False
-    return all(looks_like_date(cell) and re.search(r"\d[:.]\d{2}", cell) for cell in known)
+    full = all(looks_like_date(cell) and re.search(r"\d[:.]\d{2}", cell) for cell in known)
+    return full and not known.str.contains(CLOCK).all()  # 18.00.00 is a time of day
 
 
 def _is_reading(table: SourceTable, name: str) -> bool:

@@ -101,6 +101,8 @@ class ReadOptions:
     numeric: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
     missing: tuple[str, ...] = MISSING_WORDS
+    codes: bool = True
+    counters: tuple[str, ...] = ("auto",)
     name: str | None = None
     on_error: OnError = "raise"
     max_loss: float = MAX_LOSS
@@ -114,6 +116,7 @@ class ReadOptions:
             for cls in (ReadOptions, DatabaseOptions)
         )
         common |= {name: frozenset(_as_names(given[name])) for name in ("categorical", "numeric", "ignore")}
+        common["counters"] = _as_names(given["counters"])
         words = tuple(
             map(str, [given["missing"]] if isinstance(given["missing"], (str, int, float)) else given["missing"])
         )
@@ -183,6 +186,7 @@ class SourceTable:
         units: Unit by column, if the source says so.
         measured: Ids of sensors that are known to read numbers, not states.
         record: What was read from a store, for provenance.
+        zone: Time zone of times without one, if the source says so.
         lasting: Whether a reading holds until the next one of its sensor, however long that takes.
     """
 
@@ -205,6 +209,7 @@ class SourceTable:
     measured: frozenset[str] = frozenset()
     record: Mapping[str, Any] | None = None
     lasting: bool = False
+    zone: str = ""
 
     @cached_property
     def schema(self) -> Mapping[str, pl.DataType]:

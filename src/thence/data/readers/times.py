@@ -211,6 +211,7 @@ class TimeReader:
         n_naive_among_zoned: Number of times without a time zone in a column that also has times with one.
         notes: Notes for the report.
         order: Order of the numbers of the dates, if the dates leave no doubt about it.
+        zone: The time zone of the clock, if the times say it.
     """
 
     expr: pl.Expr
@@ -219,6 +220,7 @@ class TimeReader:
     n_naive_among_zoned: int = 0
     notes: tuple[str, ...] = ()
     order: str = ""
+    zone: str = ""
 
 
 def check_format(time_format: str | None) -> None:
@@ -266,7 +268,7 @@ def choose_time_reader(
         if dtype.time_zone is not None:
             utc = datetime_to_us(raw, dtype.time_unit).dt.convert_time_zone("UTC")
             notes = () if dtype.time_zone == "UTC" else (f"times converted from {dtype.time_zone} to UTC",)
-            return TimeReader(utc, utc, naive=False, notes=notes)
+            return TimeReader(utc, utc, naive=False, notes=notes, zone=dtype.time_zone)
         days = sample.dt.date().drop_nulls()
         if days.len() and bool(days.is_between(*SPREADSHEET_DAYS).all()):
             raise of.error("holds times of day without a date", "add a column of dates")

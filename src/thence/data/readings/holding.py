@@ -221,6 +221,8 @@ def hold_states(
 ) -> None:
     """Write the last state of each window, or that which lasted longest, of a series whose states are held.
 
+    Of states that lasted equally long, the latest is written.
+
     Args:
         times: Times in microseconds, strictly increasing.
         codes: The states.
@@ -238,7 +240,9 @@ def hold_states(
     if aggregate == "mode":
         key, at = np.unique(pieces.window * n_states + held, return_inverse=True)
         lasted = np.bincount(at, weights=pieces.length)
-        order = np.argsort(lasted, kind="stable")
+        latest = np.zeros(key.size, np.int64)
+        np.maximum.at(latest, at, np.arange(at.size))
+        order = np.lexsort((latest, lasted))
         out[key[order] // n_states] = key[order] % n_states
     else:
         out[pieces.window] = held

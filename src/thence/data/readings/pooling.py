@@ -81,6 +81,7 @@ def pool_readings(parts: Mapping[str, WindowedReadings]) -> WindowedReadings:
         "notes": tuple(_merge_notes({name: part.notes for name, part in parts.items()})),
         "site_times": {name: part.times for name, part in parts.items()},
         "calendars": calendars,
+        "health": tuple(one.at_site(name) for name, part in parts.items() for one in part.health),
     }
     # What windows of all systems have in common, such as their length, is taken from the longest.
     rest = {f.name: getattr(longest, f.name) for f in fields(WindowedReadings) if f.name not in own}

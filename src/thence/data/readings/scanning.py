@@ -212,6 +212,8 @@ class Readings:
         max_loss: Share of the rows or readings that a repair may lose.
         lasting: Sensors whose readings last until their next one.
         ends: Times at which sensors of a long table are known to have no reading, by sensor, in order.
+        timezone: The time zone of the clock of the readings, if it is known.
+        counters: Sensors that are counters and whose readings are rates.
         breaks: The last time of a run of readings and the first of the next one, where no window spans both.
     """
 
@@ -223,6 +225,8 @@ class Readings:
     lasting: frozenset[str] = frozenset()
     ends: Mapping[str, Int64Array] = field(default_factory=dict)
     breaks: tuple[tuple[int, int], ...] = ()
+    timezone: str = ""
+    counters: frozenset[str] = frozenset()
 
     @property
     def lazy(self) -> pl.LazyFrame:

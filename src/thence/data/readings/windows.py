@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, get_args
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,12 @@ import polars as pl
 from thence._base.display.percent import percent
 from thence._base.memory import Workspace, in_memory
 from thence.data.readings.derived import StateCodes, derive_values, name_derived
+from thence.data.readings.directions import ON_A_CIRCLE, is_direction, is_turn, roll_up, unroll
 from thence.data.readings.durations import MICROSECOND, format_duration, parse_duration
 from thence.data.readings.findings import ReadReport
+from thence.data.readings.health.findings import HealthFinding, Series
 from thence.data.readings.holding import HELD, Hold, choose_hold, describe_hold, habit, hold_numbers, hold_states
+from thence.data.readings.resolution import Resolution, learn_resolution
 from thence.data.readings.scanning import (
     Readings,
     ScanCounts,
@@ -51,6 +55,7 @@ _COLUMNS, _PART = 64, 512  # sensors that are written at a time, and windows of 
 _PART_CELLS = 1 << 22  # values that are looked at in one piece
 LEAST_MISSING = 0.1  # share of missing values at which the step of the readings is compared with the windows
 FloatArray = npt.NDArray[np.float64]
+Clean: TypeAlias = Callable[[Series], tuple[tuple[HealthFinding, ...], list[str]]]
 StateColumns = dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]]
 
 
@@ -76,6 +81,7 @@ class WindowedReadings:
             ``f``-th window, and ``times`` are those of the site with the most. Empty for a single site.
         calendars: Of several sites, ``hour`` and ``weekday`` if requested, which ``derived`` has of a single one: sites
             × frames, −1 after the last window of a site.
+        health: What was found to be wrong with the sensors, if that was asked for.
     """
 
     times: npt.NDArray[np.datetime64]
@@ -91,6 +97,7 @@ class WindowedReadings:
     workspace: Workspace = field(default_factory=in_memory)
     site_times: Mapping[str, npt.NDArray[np.datetime64]] = field(default_factory=dict)
     calendars: Mapping[str, npt.NDArray[np.int16]] = field(default_factory=dict)
+    health: tuple[HealthFinding, ...] = ()
 
     @property
     def by_site(self) -> Mapping[str, npt.NDArray[np.datetime64]]:
@@ -122,6 +129,11 @@ class WindowedReadings:
     def categorical(self) -> tuple[Sensor, ...]:
         """The categorical sensors, in order."""
         return tuple(sensor for sensor in self.sensors if sensor.categorical)
+
+    @cached_property
+    def resolutions(self) -> Mapping[str, Resolution]:
+        """The resolution of each numeric sensor; means of several readings have none."""
+        return {sensor.id: learn_resolution(self.values[:, at]) for at, sensor in enumerate(self.numeric)}
 
     def __len__(self) -> int:
         return len(self.times)
@@ -208,6 +220,7 @@ def window(
     empty: Empty = "drop",
     hold: str = "none",
     workspace: Workspace | None = None,
+    clean: Clean | None = None,
 ) -> WindowedReadings:
     """Aggregate readings into windows of one length.
 
@@ -235,6 +248,8 @@ def window(
             tables that read when something changes, each up to its own habit; a duration such as ``"2h"`` is the
             limit for all sensors. What is held counts by its time; sums, counts and medians are of the readings.
         workspace: Where large arrays lie; by default in memory.
+        clean: Called with the windows before anything is derived from them; sets values that cannot be trusted to NaN,
+            and returns what it found and notes.
 
     Returns:
         The windows, with notes on their length and on those left out.
@@ -295,6 +310,7 @@ def window(
     if report.pending:
         scans = [([s.id for s in part], counts) for part, counts in ((numeric, of_numbers), (states, of_states))]
         report = report.completed([*far, *merge_findings(sensors.readings, *scans)])
+    health, cleaned = ((), []) if clean is None else clean(Series(times, numeric, values, length * MICROSECOND))
     derived = derive_values(
         wanted, times=times, sensors=sensors.sensors, values=values, states=codes, every=length, timezone=timezone
     )
@@ -309,11 +325,12 @@ def window(
         report=report,
         derived_states=derived.states,
         workspace=space,
+        health=health,
     )
     reasons = [*(reasons or _note_short(sensors, windows)), *describe_hold(held, habits, hold)]
     if spanning.size:
         reasons.append(f"{spanning.size:,} windows in which one run ends and another begins are left out")
-    notes = [*reasons, *_note_empty(windows, empty), *derived.notes]
+    notes = [*reasons, *_note_empty(windows, empty), *cleaned, *derived.notes]
     return replace(windows.without_empty() if empty == "drop" else windows, notes=tuple(notes))
 
 
@@ -498,7 +515,9 @@ def _window_numbers(
     ids = [sensor.id for sensor in sensors]
     ops = np.array([AGGREGATES.index(chosen[id]) for id in ids], dtype=np.int8)
     median = AGGREGATES.index("median")
-    if readings.layout == "long" and not (ops == median).any() and not any(id in hold.limits for id in ids):
+    turning = {sensor.id for sensor in sensors if chosen[sensor.id] in ON_A_CIRCLE and is_direction(sensor)}
+    settled = turning or (ops == median).any() or any(id in hold.limits for id in ids)
+    if readings.layout == "long" and not settled:
         values = _window_in_one_pass(readings, ids, ops, counts, grid, workspace)
         if values is not None:
             return values, counts
@@ -511,6 +530,10 @@ def _window_numbers(
         in_place = values.flags.f_contiguous
         column = values[:, series.position] if in_place else np.full(grid.n_windows, np.nan)
         id = ids[series.position]
+        turns = id in turning and is_turn(series.values.astype(np.float64))
+        signed = turns and bool(series.values.min() < 0)
+        if turns:
+            series = replace(series, values=unroll(series.values.astype(np.float64)))
         until = hold.until(id, series.times) if chosen[id] in HELD else None
         if until is not None:
             if hold.limits[id] is None:
@@ -523,6 +546,8 @@ def _window_numbers(
             window_medians(series.times, series.values, grid.start, grid.length, column)
         else:
             window_series(series.times, series.values, grid.start, grid.length, ops[series.position], column)
+        if turns:
+            column[:] = roll_up(column, signed=signed)
         if not in_place:
             columns[series.position] = column
         if len(columns) == _COLUMNS:

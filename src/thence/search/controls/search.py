@@ -387,7 +387,7 @@ class _Search:
 
     def _explain(self, switch: Switch, scores: npt.NDArray[np.float64]) -> list[_Found]:
         """Return the controls that explain one change: a reading, or the times of a schedule."""
-        schedule = self._schedule(switch, exact=True)
+        schedule = self._by_clock(switch)
         confirmed = self._confirm(switch, scores)
         best = max((one.agreement for one in confirmed), default=0.0)
         if schedule is not None and schedule.agreement >= best - _CLOCK:
@@ -401,6 +401,14 @@ class _Search:
         """Return the controls by times of day that vary by a few windows: what repeats daily does so, too."""
         schedules = ((switch, self._schedule(switch, exact=False)) for switch in switches)
         return [one for switch, found in schedules if found is not None for one in self._from_schedule(switch, found)]
+
+    def _by_clock(self, switch: Switch) -> Schedule | None:
+        """Return an exact schedule, or, if it explains clearly more, one whose times vary by a few windows."""
+        schedule = self._schedule(switch, exact=True)
+        if schedule is None or schedule.agreement >= 1 - _CLOCK:
+            return schedule
+        rough = self._schedule(switch, exact=False)
+        return rough if rough is not None and rough.agreement > schedule.agreement + _CLOCK else schedule
 
     def _schedule(self, switch: Switch, *, exact: bool) -> Schedule | None:
         settings = self.settings

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thence.data.readings.resolution import find_resolution
 from thence.search.laws.candidates import Vocabulary, narrow, proportions, sign_pairs, signed_sums
 from thence.search.laws.evidence import Split
 from thence.search.laws.quantities import has_zero
@@ -34,7 +35,6 @@ from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Law
 from thence.statements.laws.places import Ints, Places
 from thence.statements.laws.terms import Combination, Condition
-from thence.tables.resolution import find_resolution
 
 _SCREEN = 0.95  # share of the rows of a place that a screened residual covers
 _MATTERS = 3.0  # a part matters where it is larger than this times the band

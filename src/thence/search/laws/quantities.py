@@ -7,8 +7,7 @@ readings.
 
 from __future__ import annotations
 
-import re
-
+from thence.language.names import STATE_WORDS, name_words
 from thence.statements.laws.terms import Combination, Term
 
 
@@ -34,12 +33,6 @@ _INTENSIVE = _words(
     """
 )
 """Words of quantities whose total over several places is no quantity."""
-_STATES = _words(
-    """
-    status state mode command alarm flag occupancy occupied motion presence enable enabled switch on off open
-    closed contact door window fault schedule
-    """
-)
 _LIMITS = _words(
     """
     nominal rated design maximum minimum max min upper lower high low limit threshold target set point setpoint
@@ -50,22 +43,7 @@ _LIMITS = _words(
 _SETTINGS = frozenset({"setting", "setpoint", "sp"})
 _HEIGHTS = frozenset({"elevation", "altitude", "height", "datum", "invert"})
 _HEADS = frozenset({"head", "level", "pressure", "depth", "stage"})
-_FILLERS = frozenset({"sensor", "value", "reading", "measured", "actual", "of", "the", "its"})
 _SHARES = frozenset({"%", "percent", "PERCENT", "1"})
-
-
-def name_words(name: str) -> frozenset[str]:
-    """Return the words of a kind or property, in lower case.
-
-    Args:
-        name: The name.
-
-    Examples:
-        >>> sorted(name_words("maxFlow_sensor")), sorted(name_words("Zone Air Temperature"))
-        (['flow', 'max'], ['air', 'temperature', 'zone'])
-    """
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return frozenset(re.findall(r"[a-z]+[0-9]*|[0-9]+", spaced.lower())) - _FILLERS
 
 
 def _quantity(name: str) -> frozenset[str]:
@@ -79,7 +57,7 @@ def is_state(term: Term) -> bool:
     Args:
         term: The term.
     """
-    return not term.unit and bool(name_words(term.name) & _STATES)
+    return not term.unit and bool(name_words(term.name) & STATE_WORDS)
 
 
 def has_zero(term: Term) -> bool:

@@ -1,7 +1,8 @@
 """The search for laws: candidates are screened on a sample, fitted on a larger one, and counted exactly.
 
 Every pattern of one node with its own sensors and those of its neighbours is searched: for its class as a whole, then
-for each class within it. ``thence.search.laws.selection`` decides what is reported.
+for each class within it. ``thence.search.laws.selection`` decides what is reported. Formulas, which need no graph, are
+added by ``thence.search.laws.physics``.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from thence.language.patterns import NodeVariable, Pattern, SensorVariable
 from thence.search.laws.candidates import vocabulary
 from thence.search.laws.fitting import Fitted, Sample, Scope
 from thence.search.laws.one_sided import count_at_times
+from thence.search.laws.physics import search_physics
 from thence.search.laws.selection import LawSelection
 from thence.search.laws.settings import LawSettings
-from thence.statements.laws.law import Laws
+from thence.statements.laws.law import Law, Laws
 from thence.statements.laws.places import Clock, Places
 
 SEARCHES: Registry[Any] = Registry(
@@ -56,19 +58,18 @@ def search_laws(
     settings: LawSettings | None = None,
     progress: Progress = silent,
 ) -> Laws:
-    """Find the laws of a plant: balances, proportions, signs and bounds that hold at every place of a kind.
+    """Find the laws of a plant: what holds at every place of a kind, and the formulas that its sensors obey.
 
     Bands and factors are fitted on the first part of the time. Counts are exact and over all rows; a law is
     reported only if it also holds in the later part, on so many separate occasions that chance would confirm none.
 
     Args:
         readings: The readings, in windows.
-        system: The system that they belong to, or several systems.
+        system: The system that they belong to, or several systems. Without a graph, only formulas are found.
         settings: What counts as a law; by default ``LawSettings()``.
         progress: Receives the progress.
 
     Raises:
-        ConfigError: If the system has no graph or no binding.
         BindingError: If a sensor is bound to a node that is not in the graph.
 
     Examples:
@@ -80,6 +81,24 @@ def search_laws(
         True
     """
     chosen = settings or LawSettings()
+    found: tuple[Law, ...] = ()
+    known: frozenset[frozenset[str]] = frozenset()
+    notes: tuple[str, ...] = ()
+    if system.graph is not None and system.binding is not None:
+        found, known, notes = _search_patterns(readings, system, chosen, progress)
+    formulas = search_physics(readings, system, settings=chosen, progress=progress)
+    return Laws((*found, *(law for law in formulas if not _is_known(law, known))), notes)
+
+
+def _is_known(law: Law, known: frozenset[frozenset[str]]) -> bool:
+    """Whether other laws relate the same sensors at every place of a formula."""
+    return all(frozenset(one.sensors[: len(law.terms)]) in known for one in law.by_place)
+
+
+def _search_patterns(
+    readings: WindowedReadings, system: System, chosen: LawSettings, progress: Progress
+) -> tuple[tuple[Law, ...], frozenset[frozenset[str]], tuple[str, ...]]:
+    """Return the laws of patterns of the graph, the sensors that each relates, and notes."""
     graph, binding = system.require_graph()
     index, clock = GraphIndex(graph, system.ontology), Clock.of(readings, chosen.fit_share)
     carriers = Carriers.of(index, {sensor.id: sensor.kind for sensor in readings.sensors}, dict(binding))
@@ -102,7 +121,8 @@ def search_laws(
     selection = LawSelection(chosen, fitted, fitted + at_times, max(len(splits), 1))
     for group, places in groups:
         selection.add_best(group, places)
-    return Laws(selection.best(), (*carriers.units.notes, *notes))
+    related = frozenset(frozenset(id for _, id in own) for laws in selection.signatures for own in laws)
+    return selection.best(), related, (*carriers.units.notes, *notes)
 
 
 def _lone_nodes(carriers: Carriers, found: Iterable[Pattern]) -> Iterator[Pattern]:

@@ -3,7 +3,11 @@
 On the last third a rule must reach the minimum confidence and apply on at least three separate occasions, and chance
 must be an unlikely explanation: of what it shows there, among all candidates, or of what it shows over all the time,
 among all rules that could have been found. Over all the time it must hold in every month, or week, in which it applies
-often enough to be judged.
+often enough to be judged, and a lower bound of its confidence that respects memory must come near the minimum.
+
+What is to be expected without a relation is counted within places: where the states of one device are rare, whatever
+is read at that device alone goes with them. A place at which the antecedent always holds says nothing of itself, and
+is compared with all places.
 
 Occasions are counted in two ways: episodes of the antecedent that are further apart than the memory of the consequent,
 and episodes between which the consequent was false. Of the latter it also counts how many begin when the consequent
@@ -49,6 +53,12 @@ FEWEST_ROWS = 20
 """Rows in which a rule applies, over all the time, for it to be reported."""
 FEWEST_JUDGED = 3
 """Separate episodes in a month, or week, for a rule to be judged in it."""
+LEAST_ASSURED = 0.9
+"""Share of the minimum confidence that the lower bound of the confidence must reach."""
+ASSURANCE = 0.95
+"""Probability with which the lower bound holds."""
+BEYOND_DOUBT = 1e-6
+"""Probability from which it does not matter how many candidates there are."""
 MOST_ROWS = 1 << 22
 """Rows of a rule in which occasions are counted; of a lifted table with more of them, every so many places."""
 
@@ -60,20 +70,24 @@ class Evidence:
     Args:
         applied: Rows in which the antecedent holds and the consequent is known.
         held: Those in which the consequent holds as well.
-        base: Share of the rows in which the consequent holds.
+        base: Share of the rows in which the consequent would hold without a relation.
+        converse: Share of the rows with the consequent in which the antecedent holds.
         occasions: Separate occasions on which the rule applied.
         later: A bound of the probability of what these rows show, if there is no relation.
         whole: The same for all the time, times the number of rules that could have been found.
         steady: Whether the rule holds in every month, or week, in which it can be judged, over all the time.
+        assured: Lower bound of the confidence over all the time; NaN where the data allow none.
     """
 
     applied: Ints
     held: Ints
     base: Floats
+    converse: Floats
     occasions: Floats
     later: Floats
     whole: Floats
     steady: Bools
+    assured: Floats
 
     @property
     def confidence(self) -> Floats:
@@ -95,7 +109,8 @@ class Evidence:
         half = FALSE_STATEMENTS / 2
         evident = pick_evident(self.later, candidates, half) | (self.whole <= half)
         reached = (np.nan_to_num(self.confidence) >= floor) & (np.nan_to_num(self.confidence) > self.base)
-        return np.asarray(evident & reached & (self.occasions >= FEWEST_OCCASIONS) & self.steady)
+        sure = np.nan_to_num(self.assured) >= LEAST_ASSURED * floor
+        return np.asarray(evident & reached & (self.occasions >= FEWEST_OCCASIONS) & self.steady & sure)
 
 
 def gather_evidence(rules: RuleSet, table: TransactionTable, *, min_confidence: float) -> Evidence:
@@ -108,24 +123,25 @@ def gather_evidence(rules: RuleSet, table: TransactionTable, *, min_confidence: 
     """
     number = len(rules)
     applied, held = np.zeros(number, np.int64), np.zeros(number, np.int64)
-    base, occasions, later, whole = np.zeros(number), np.zeros(number), np.ones(number), np.ones(number)
-    steady = np.ones(number, bool)
-    memory = count_spans(rules, table, spans=SPANS).memory
+    base, converse, occasions = np.zeros(number), np.zeros(number), np.zeros(number)
+    later, whole, steady = np.ones(number), np.ones(number), np.ones(number, bool)
+    spans = count_spans(rules, table, spans=SPANS)
     for part in encode_blocks(rules, table):
         assert part.block is not None
         rows, periods = _Rows.of(part.block, part.bank), _periods(part.block)
         for rule, antecedent, consequent in _rules_of(part):
             states = find_states(part.bank, antecedent=antecedent, consequent=consequent)
             target = part.bank.words[part.bank.row_of[consequent]]
-            known = rows.later & ~states.missing
             applied[rule] = popcount(states.applicable & rows.later).sum()
             held[rule] = popcount(states.satisfied & rows.later).sum()
-            base[rule] = popcount(target & known).sum() / max(int(popcount(known).sum()), 1)
-            seen = rows.look(states, target, memory[rule], held[rule] / max(applied[rule], 1), base[rule])
-            occasions[rule], later[rule] = seen.occasions, seen.later
+            concluded = int(popcount(target & rows.later & ~states.missing).sum())
+            converse[rule] = held[rule] / max(concluded, 1)
+            seen = rows.look(states, target, spans.memory[rule], held[rule] / max(applied[rule], 1))
+            base[rule], occasions[rule], later[rule] = seen.base, seen.occasions, seen.later
             whole[rule] = _family(part.block, int((antecedent >= 0).sum())) * seen.whole
             steady[rule] = all(_is_steady(states, period, min_confidence) for period in periods)
-    return Evidence(applied, held, base, occasions, later, whole, steady)
+    assured = confidence_bound(spans, ASSURANCE)
+    return Evidence(applied, held, base, converse, occasions, later, whole, steady, assured)
 
 
 def _family(block: Block, size: int) -> float:
@@ -139,8 +155,9 @@ def _rules_of(part: EncodedBlock) -> Iterator[tuple[int, npt.NDArray[np.int32], 
 
 
 class _Seen(NamedTuple):
-    """Separate occasions of a rule in later time, and the chance of what later time and all the time show."""
+    """Share to be expected, separate occasions in later time, and the chance of what later and all the time show."""
 
+    base: float
     occasions: float
     later: float
     whole: float
@@ -170,7 +187,7 @@ class _Rows:
         places = np.searchsorted(np.unique(bank.frames_of), bank.frames_of)
         return cls(padded[places], bank.n_frames, block.is_ordered, _frames_of_day(block))
 
-    def look(self, states: RuleStates, target: Words, memory: float, confidence: float, base: float) -> _Seen:
+    def look(self, states: RuleStates, target: Words, memory: float, confidence: float) -> _Seen:
         """Count the separate occasions on which a rule applied, and see whether chance explains what they show.
 
         Args:
@@ -178,29 +195,31 @@ class _Rows:
             target: Where its consequent holds.
             memory: For how many frames the consequent resembles itself.
             confidence: Confidence of the rule in later time.
-            base: Share of later rows in which the consequent holds.
         """
         applied = states.applicable & self.later
         if not self.is_ordered:
-            rows = float(popcount(applied).sum())
-            return _Seen(rows, float(chance(confidence, base, rows)), 1.0)
+            rows, known = float(popcount(applied).sum()), self.later & ~states.missing
+            share = float(popcount(target & known).sum() / max(int(popcount(known).sum()), 1))
+            return _Seen(share, rows, float(chance(confidence, share, rows)), 1.0)
         places = np.flatnonzero(applied.any(axis=1))
         if not len(places):
-            return _Seen(0.0, 1.0, 1.0)
+            return _Seen(1.0, 0.0, 1.0, 1.0)
         own = places[:: -(-len(places) * self.n_frames // MOST_ROWS)]
         whole, holds, later = (
             unpack(one[own], n_rows=self.n_frames) for one in (states.applicable, target, self.later)
         )
-        known = ~unpack(states.missing[own], n_rows=self.n_frames)
-        inside = whole & later
+        present = ~unpack(states.missing[own], n_rows=self.n_frames)
+        inside, known = whole & later, present & later
         together = 1.0
         if len(own) > 1:
             together += (len(own) - 1) * likeness(inside, later) * likeness(holds & later, later)
         apart = float(count_occasions(inside, memory).sum()) / together
-        trials, by_trials = self._try(inside, holds, known & later, together)
-        by_memory = float(chance(confidence, base, apart))
-        _, of_all = self._try(whole, holds, known, together)
-        return _Seen(max(apart, trials), min(3 * min(by_memory, by_trials), 1.0), 2 * of_all)
+        trials, by_trials = self._try(inside, holds, known, together)
+        base = _expected(inside, holds, known, inside)
+        by_later = min(3 * min(float(chance(confidence, base, apart)), by_trials), 1.0)
+        # What later time shows beyond doubt needs no other evidence.
+        of_all = 1.0 if by_later <= BEYOND_DOUBT else self._try(whole, holds, present, together)[1]
+        return _Seen(base, max(apart, trials), by_later, 2 * of_all)
 
     def _try(self, applies: Bools, holds: Bools, known: Bools, together: float) -> tuple[float, float]:
         """Return the number of trials, and the chance of the shares in which they held or of when they began."""
@@ -208,10 +227,35 @@ class _Rows:
         trials = int(starts.sum())
         if not trials:
             return 0.0, 1.0
-        base = float((holds & known).sum() / max(int(known.sum()), 1))
+        base = _expected(applies, holds, known, starts)
         by_share = chance(shares[starts].mean(), max(base, 0.5), trials / together)
         hits, rate = timing(starts, holds, known, self.day)
         return trials / together, float(min(by_share, chance(hits / trials, rate, trials / together)))
+
+
+def _expected(applies: Bools, holds: Bools, known: Bools, counted: Bools) -> float:
+    """The share of rows in which a consequent would hold if it had no relation to the antecedent at any place.
+
+    Args:
+        applies: Places × frames: where the antecedent holds.
+        holds: Where the consequent does.
+        known: Where both are known.
+        counted: The rows that each place is weighed by.
+
+    Examples:
+        >>> hot = np.array([[1, 1, 0, 0], [0, 0, 0, 0]], bool)
+        >>> off = np.array([[1, 1, 1, 1], [0, 0, 0, 0]], bool)
+        >>> _expected(hot, off, np.ones_like(hot), hot)  # what is hot now and then is always off
+        1.0
+        >>> _expected(off, off, np.ones_like(hot), off)  # of two places, one is always hot, and off
+        0.5
+    """
+    rows, given = known.sum(axis=1), (applies & known).sum(axis=1)
+    held = (holds & known).sum(axis=1)
+    among_all = held.sum() / max(int(rows.sum()), 1)
+    own = np.where(given < rows, held / np.maximum(rows, 1), among_all)
+    weights = counted.sum(axis=1)
+    return float((own * weights).sum() / max(int(weights.sum()), 1))
 
 
 def _frames_of_day(block: Block) -> int:
@@ -260,9 +304,10 @@ def recounted(
     counted = count_rules(rules, table, denominator=denominator)
     extras = {**rules.extras, **counted.extras}
     if "both_ways" in extras:
-        back = counted.counts.n_both >= max(min_confidence, 0.5) * counted.counts.n_consequent
+        least = max(min_confidence, 0.5)
+        back = (counted.counts.n_both >= least * counted.counts.n_consequent) & (evidence.converse >= least)
         extras["both_ways"] = np.asarray(extras["both_ways"]) & back
-    bound = confidence_bound(count_spans(rules, table, spans=SPANS, denominator=denominator), 0.95)
+    bound = confidence_bound(count_spans(rules, table, spans=SPANS, denominator=denominator), ASSURANCE)
     extras |= {
         "assured_confidence": bound,
         "confirmed_confidence": evidence.confidence,

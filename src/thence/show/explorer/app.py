@@ -10,7 +10,7 @@ from importlib import resources
 from starlette.requests import Request
 from starlette.responses import Response
 
-from thence.show.explorer.end_points import add_changes, add_monitors, add_rules, add_runs
+from thence.show.explorer.end_points import add_changes, add_findings, add_monitors, add_runs
 from thence.show.explorer.routing import Routes
 from thence.show.explorer.security import Guard
 from thence.show.explorer.state import State
@@ -32,7 +32,7 @@ def create_app(state: State, token: str, *, host: str = "127.0.0.1") -> Guard:
         host: The host that the server listens on, which the Host header may name.
     """
     routes = Routes()
-    for add in (add_runs, add_rules, add_changes, add_monitors):
+    for add in (add_runs, add_findings, add_changes, add_monitors):
         add(routes, state)
     _add_page(routes)
     return Guard(routes.application(), token=token, host=host, open_paths=[f"/static/{name}" for name in _STATIC])

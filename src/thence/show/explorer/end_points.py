@@ -8,27 +8,25 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from starlette.requests import Request
 from starlette.responses import Response
 
 from thence.runs.reviews import with_reviews
+from thence.show.explorer.listing import KINDS
 from thence.show.explorer.open_run import OpenRun
 from thence.show.explorer.parameters import QueryParameters, as_integer, filter_names, read_mapping
 from thence.show.explorer.problems import RequestError
 from thence.show.explorer.routing import Routes, attachment, events
-from thence.show.explorer.schema import RulePage
+from thence.show.explorer.schema import FindingsPage
 from thence.show.explorer.series_view import MOST_POINTS, series_page
 from thence.show.explorer.state import State
+from thence.show.reports.choosing import Aim
 from thence.statements.files import FORMATS, find_format
-
-Ints = npt.NDArray[np.int64]
+from thence.statements.findings import Findings
 
 _MOST_ROWS = 500
 _MOST_EXPORTED = 100_000
@@ -65,7 +63,7 @@ def add_runs(routes: Routes, state: State) -> None:
 
     @routes.get("/api/runs/{run}/node", ("id",), "run")
     def node(given: QueryParameters, run: int) -> Any:
-        return state.run(run).node(given.text("id"))
+        return state.node(run, given.text("id"))
 
     @routes.get("/api/runs/{run}/series", ("sensor", "start", "end", "points"), "run")
     def series(given: QueryParameters, run: int) -> Any:
@@ -86,52 +84,56 @@ def add_runs(routes: Routes, state: State) -> None:
         return state.compare(*(_needed(given.integer(name, None), name) for name in ("a", "b")))
 
 
-def add_rules(routes: Routes, state: State) -> None:
-    """Add what is asked about rules: pages of them, their evidence and places, and files.
+def add_findings(routes: Routes, state: State) -> None:
+    """Add what is asked about findings: pages of them, their evidence at any place, and files.
 
     Args:
         routes: Where to add it.
         state: What is open.
     """
 
-    @routes.get("/api/runs/{run}/rules", (*filter_names(), *_SORTS, "offset", "limit"), "run")
-    def rules(given: QueryParameters, run: int) -> Any:
-        return _rule_page(state.run(run), given)
+    @routes.get("/api/runs/{run}/findings", (*filter_names(), *_SORTS, "what", "offset", "limit"), "run")
+    def findings(given: QueryParameters, run: int) -> Any:
+        return _findings_page(state.run(run), given)
 
     @routes.get("/api/runs/{run}/scatter", filter_names(), "run")
     def scatter(given: QueryParameters, run: int) -> Any:
         opened = state.run(run)
         return opened.scatter(opened.select(given.rule_filter())[0])
 
-    def card(about: str) -> None:
-        @routes.get(f"/api/runs/{{run}}/{about}s/{{position}}/card", (), "run", "position")
-        def one(_: QueryParameters, run: int, position: int) -> Any:
+    def row_and_card(about: str) -> None:
+        @routes.get(f"/api/runs/{{run}}/{about}s/{{position}}", (), "run", "position")
+        def row(_: QueryParameters, run: int, position: int) -> Any:
+            return state.run(run).row(about, position)
+
+        @routes.get(f"/api/runs/{{run}}/{about}s/{{position}}/card", ("spot", "node", "moment"), "run", "position")
+        def one(given: QueryParameters, run: int, position: int) -> Any:
             opened = state.run(run)
-            found = opened.card(about, position)
+            aim = Aim(given.integer("spot", None), given.text("node"), given.integer("moment", None))
+            found = opened.card(about, position, aim)
             if found is None:
                 why = opened.material.why or "There are no readings over time to show."
                 raise RequestError(why, status=404)
             return found
 
     for about in ("rule", "law", "control"):
-        card(about)
+        row_and_card(about)
 
-    @routes.get("/api/runs/{run}/places", ("rule",), "run")
-    def places(given: QueryParameters, run: int) -> Any:
-        return state.run(run).places(_needed(given.integer("rule", None), "rule"))
-
-    @routes.get("/api/runs/{run}/export", (*filter_names(), *_SORTS, "format", "rule"), "run")
+    @routes.get("/api/runs/{run}/export", (*filter_names(), *_SORTS, "what", "format", "rule"), "run")
     def export(given: QueryParameters, run: int) -> Any:
         opened = state.run(run)
         named = [as_integer("rule", text) for text in given.texts("rule", most=_MOST_CHOSEN)]
-        found = _chosen(opened, named) if named else _found(opened, given)
+        found = opened.chosen(rules=named) if named else _found(opened, given)
         return attachment(*_exported(opened, given.text("format"), found))
 
     @routes.post("/api/runs/{run}/export", "run")
     def export_chosen(body: dict[str, Any], run: int) -> Any:
-        wanted = read_mapping(body, {"format": str, "rules": list[int]})
-        opened, named = state.run(run), _needed(wanted.get("rules") or None, "rules")
-        return attachment(*_exported(opened, wanted.get("format", ""), _chosen(opened, named)))
+        kinds = ("rules", "laws", "controls")
+        wanted = read_mapping(body, {"format": str, **dict.fromkeys(kinds, list[int])})
+        named = {kind: wanted.get(kind) or [] for kind in kinds}
+        opened = state.run(run)
+        _needed(any(named.values()) or None, "rules")
+        return attachment(*_exported(opened, wanted.get("format", ""), opened.chosen(**named)))
 
 
 def add_changes(routes: Routes, state: State) -> None:
@@ -193,55 +195,49 @@ def _needed(value: Any, name: str) -> Any:
     return value
 
 
-def _rule_page(opened: OpenRun, given: QueryParameters) -> RulePage:
-    begin = time.perf_counter()
-    wanted = given.rule_filter()
-    offset = given.integer("offset", 0) or 0
+def _kind_of(given: QueryParameters) -> str:
+    what = given.text("what")
+    if what not in ("", *KINDS):
+        raise RequestError(f"the list has no kind '{what[:40]}'", hint=f"known: {', '.join(KINDS)}", status=422)
+    return what
+
+
+def _findings_page(opened: OpenRun, given: QueryParameters) -> FindingsPage:
     limit = given.integer("limit", 50, high=_MOST_ROWS)
-    mask, verdicts, about = opened.select(wanted)
-    found = opened.index.positions(mask, sort=given.text("sort"), descending=given.boolean("descending", default=True))
-    rows = opened.rows(found[offset : offset + (50 if limit is None else limit)])
-    controls, laws = opened.select_logic(wanted)
-    facets = opened.index.facets(mask, wanted, reviewed=verdicts, about=about)
-    spent = round(1000 * (time.perf_counter() - begin), 1)
-    return {
-        "total": len(found),
-        "offset": offset,
-        "controls": controls,
-        "laws": laws,
-        "rules": rows,
-        "facets": facets,
-        "milliseconds": spent,
-    }
+    return opened.page(
+        given.rule_filter(),
+        what=_kind_of(given),
+        sort=given.text("sort"),
+        descending=given.boolean("descending", default=True),
+        offset=given.integer("offset", 0) or 0,
+        limit=50 if limit is None else limit,
+    )
 
 
-def _chosen(opened: OpenRun, named: Sequence[int]) -> Ints:
-    """The positions that a client named, each once."""
-    return np.array([opened.require_rule(position) for position in dict.fromkeys(named)], np.int64)
-
-
-def _found(opened: OpenRun, given: QueryParameters) -> Ints:
-    """The positions of the rules of a filter."""
-    mask, _, _ = opened.select(given.rule_filter())
+def _found(opened: OpenRun, given: QueryParameters) -> Findings:
+    """The findings of a filter, with all variants of each."""
     down = given.boolean("descending", default=True)
-    return opened.index.positions(mask, sort=given.text("sort"), descending=down)
+    return opened.found(given.rule_filter(), what=_kind_of(given), sort=given.text("sort"), descending=down)
 
 
-def _exported(opened: OpenRun, format_name: str, found: Ints) -> tuple[bytes, str]:
-    """Rules as a file and its name."""
+def _exported(opened: OpenRun, format_name: str, found: Findings) -> tuple[bytes, str]:
+    """Findings as a file and its name. Rules alone have all measures and the reviews."""
     wanted = format_name.lower() or "json"
     name = {"md": "markdown"}.get(wanted, wanted)
     if name not in FORMATS:
         raise RequestError(f"there is no format '{name[:40]}'", hint=f"known: {', '.join(FORMATS)}", status=422)
-    if len(found) > _MOST_EXPORTED and name != "parquet":
+    only_rules = len(found) == len(found.rules)
+    if len(found) > _MOST_EXPORTED and not (only_rules and name == "parquet"):
         raise RequestError(
-            f"{len(found):,} rules are too many for {name}, which takes {_MOST_EXPORTED:,}",
+            f"{len(found):,} findings are too many for {name}, which takes {_MOST_EXPORTED:,}",
             hint="narrow the filter, or take parquet",
             status=413,
         )
     form = find_format("", name)
-    rules = with_reviews(opened.run.rules.take(found), opened.reviews)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"rules{form.suffixes[0]}"
-        form.write(rules, path)
+        path = Path(folder) / f"{'rules' if only_rules else 'findings'}{form.suffixes[0]}"
+        if only_rules:
+            form.write(with_reviews(found.rules, opened.reviews), path)
+        else:
+            found.export(path, name)
         return path.read_bytes(), path.name

@@ -6,7 +6,10 @@ Answers questions about one run as plain dicts. Must not know requests or other 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sized
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,31 +18,46 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thence.data.graph.records import join_values, list_values
 from thence.data.graph.system import System
 from thence.errors import nearest
 from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_reviews
 from thence.runs.run import Run
+from thence.show.explorer.asset import statements_at
 from thence.show.explorer.cache import Cache
-from thence.show.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, places_of, sensors_at
+from thence.show.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, sensors_at
+from thence.show.explorer.listing import KINDS, Entry, count_choices, entries_of, entries_of_things, fold
 from thence.show.explorer.problems import NotFoundError
-from thence.show.explorer.rule_index import UNREVIEWED, RuleFilter, RuleIndex
-from thence.show.explorer.schema import NodeDetail, Outline, Places, Reviewed, RunEntry, Scatter
+from thence.show.explorer.rule_index import RuleFilter, RuleIndex, rank_choices
+from thence.show.explorer.schema import (
+    Facet,
+    FindingsPage,
+    Hit,
+    NodeDetail,
+    Outline,
+    Reviewed,
+    RunEntry,
+    Scatter,
+)
 from thence.show.reports.cards import Cards
-from thence.show.reports.facts import choose_facts
+from thence.show.reports.choosing import ANYWHERE, Aim
 from thence.show.reports.material import Material, material_of
 from thence.show.reports.method import describe_mining
 from thence.show.reports.rows import control_rows, law_rows, rule_rows
 from thence.show.reports.schema import Card, ControlRow, Drawing, LawRow, Report, RuleRow
+from thence.statements.controls.control import Controls
+from thence.statements.findings import Findings
 from thence.statements.keys import key_text
-from thence.statements.search import contains
-from thence.statements.statement import FACETS, SearchTexts, Statement
+from thence.statements.laws.law import Laws
+from thence.statements.search import Named, named_things, order_named
 
 MOST_POINTS = 5_000
 """Number of rules of which the scatter shows a sample."""
 MOST_NODES = 20_000
 """Number of nodes that are drawn."""
 _MOST_KEPT = 200
+_NAMED = ("place", "sensor")
+_MOST_NAMED = 5
+"""Places and sensors that are listed before the findings of a search."""
 Mask = npt.NDArray[np.bool_]
 
 
@@ -62,7 +80,7 @@ class OpenRun:
 
     def __init__(self, number: int, run: Run, *, name: str, system: System | None = None) -> None:
         self.number, self.run, self.name = number, run, name
-        self.index = RuleIndex(run.rules)
+        self.index = RuleIndex(run.rules, self._entries)
         self._system = system
         self._material: Material | None = None
         self._lock = threading.Lock()
@@ -121,54 +139,163 @@ class OpenRun:
         about = None if wanted.node is None else self.rules_about(wanted.node)
         return self.index.select(wanted, reviewed=verdicts, about=about), verdicts, about
 
-    def select_logic(self, wanted: RuleFilter) -> tuple[list[ControlRow], list[LawRow]]:
-        """Return the controls and laws that meet conditions; none if a condition is one that only rules can meet.
+    def page(
+        self,
+        wanted: RuleFilter,
+        *,
+        what: str = "",
+        sort: str = "",
+        descending: bool = True,
+        offset: int = 0,
+        limit: int = 50,
+    ) -> FindingsPage:
+        """Return a page of what meets conditions.
 
         Args:
             wanted: The conditions.
+            what: One of ``KINDS``; an empty string for findings of all kinds.
+            sort: The measure by which rules are sorted.
+            descending: Whether high values come first.
+            offset: Where the page begins.
+            limit: How many it has.
         """
-        found, reviews = self.run.findings, self.reviews
-        if wanted.pattern or wanted.conclusion or wanted.bounds:
-            return [], []
+        begin = time.perf_counter()
+        mask, verdicts, about = self.select(wanted)
+        rules = self.index.positions(self.index.fold(mask), sort=sort, descending=descending)
+        by_key = {key: review.verdict for key, review in self.reviews.items()}
+        groups = fold(one for one in (*self._logic, *self._named) if one.fits(wanted, by_key))
+        counts = dict.fromkeys(KINDS, 0) | Counter(group[0].kind for group in groups) | {"rule": len(rules)}
+        shown = (what,) if what else KINDS[:3]
+        listed = [group for group in groups if group[0].kind in shown]
+        past = offset if what in _NAMED else max(offset - len(listed), 0)
+        own = rules[past : max(offset + limit - len(listed), 0)] if "rule" in shown else rules[:0]
+        return {
+            "counts": counts,
+            "variants": int(mask.sum()) - len(rules),
+            "total": sum(counts[kind] for kind in shown),
+            "offset": offset,
+            "findings": [*self._logic_rows(listed[offset : offset + limit]), *self.rows(own, mask=mask)],
+            "named": self._hits(groups, wanted, what)[offset : offset + (limit if what else _MOST_NAMED)],
+            "facets": self._facets(wanted, shown, mask=mask, verdicts=verdicts, about=about, by_key=by_key),
+            "milliseconds": round(1000 * (time.perf_counter() - begin), 1),
+        }
 
-        def fits(one: Statement, texts: SearchTexts) -> bool:
-            about, review = one.about, reviews.get(one.key)
-            verdict = (review.verdict if review is not None else "") or UNREVIEWED
-            return (
-                contains(texts, wanted.words)
-                and all(name in about.named(facet) for facet in FACETS for name in wanted.chosen(facet))
-                and (wanted.node is None or wanted.node in about.places)
-                and (not wanted.review or verdict in wanted.review)
-            )
+    def _hits(self, groups: Iterable[list[Entry]], wanted: RuleFilter, what: str) -> list[Hit]:
+        """The places and sensors that were found, if they are listed: those whose names fit best come first."""
+        kinds = (what,) if what else _NAMED if wanted.words else ()
+        found = [self._things[one.position] for one, *_ in groups if one.kind in kinds and one.kind in _NAMED]
+        return [
+            {"kind": one.kind, "id": one.id, "what": one.what, "node": one.node}
+            for one in order_named(found, " ".join(wanted.words))
+        ]
 
-        chosen = {one.key for one, texts in self._logic if fits(one, texts)}
-        rows = control_rows(found.controls, reviews=reviews, chosen=chosen)
-        return rows, law_rows(found.laws, reviews=reviews, chosen=chosen)
+    def _facets(
+        self,
+        wanted: RuleFilter,
+        shown: Sequence[str],
+        *,
+        mask: Mask,
+        verdicts: Mapping[int, str],
+        about: Mask | None,
+        by_key: Mapping[str, str],
+    ) -> list[Facet]:
+        """The choices of each facet with the numbers of findings of the kinds that are shown."""
+        of_rules = self.index.counts(mask, wanted, reviewed=verdicts, about=about) if "rule" in shown else {}
+        others = count_choices([one for one in (*self._logic, *self._named) if one.kind in shown], wanted, by_key)
+        none: Counter[str] = Counter()
+        return [rank_choices(name, of_rules.get(name, none) + counts, wanted) for name, counts in others.items()]
 
     @cached_property
-    def _logic(self) -> list[tuple[Statement, SearchTexts]]:
-        """The controls and laws with their texts."""
-        found = self.run.findings
-        return [(one, one.search_texts) for part in (found.controls, found.laws) for one in part]
+    def _logic(self) -> list[Entry]:
+        """The controls and laws."""
+        return entries_of(self.run.findings)
 
-    def rows(self, positions: Any) -> list[RuleRow]:
+    @property
+    def _things(self) -> list[Named]:
+        """The places and sensors, as far as the system is available now."""
+        system = self.material.system
+        return [] if system is None else self._cache.get("things", lambda: named_things(system))
+
+    @property
+    def _named(self) -> list[Entry]:
+        return self._cache.get("named", lambda: entries_of_things(self._things))
+
+    def _logic_rows(self, groups: Iterable[list[Entry]]) -> list[ControlRow | LawRow]:
+        chosen = {one.key for group in groups for one in group}
+        found, reviews = self.run.findings, self.reviews
+        rows = control_rows(found.controls, reviews=reviews, chosen=chosen) if chosen else []
+        return [*rows, *law_rows(found.laws if chosen else (), reviews=reviews, chosen=chosen)]
+
+    def rows(self, positions: Any, *, mask: Mask | None = None) -> list[RuleRow]:
         """Return rules as rows.
 
         Args:
             positions: The positions of the rules.
+            mask: The rules that are shown as their variants; by default all of their findings.
         """
-        return rule_rows(self.run.rules, positions, reviews=self.reviews, entries=self._entries)
+        entries: Sequence[Sequence[int]] = self._entries
+        if mask is not None:
+            entries = [self.index.variants(int(position), mask) for position in positions]
+        return rule_rows(self.run.rules, positions, reviews=self.reviews, entries=entries)
 
-    def require_rule(self, position: int) -> int:
-        """Return the position of a rule, or raise if there is none.
+    def row(self, about: str, position: int) -> RuleRow | LawRow | ControlRow:
+        """Return one finding as a row.
 
         Args:
-            position: The position.
+            about: ``"rule"``, ``"law"`` or ``"control"``.
+            position: Its position.
 
         Raises:
-            NotFoundError: If there is no such rule.
+            NotFoundError: If there is none at this position.
         """
-        return _require(position, len(self.run.rules), "rule")
+        found = self.run.findings
+        _require(position, len(found.by_kind[f"{about}s"]), about)
+        if about == "rule":
+            return self.rows([position])[0]
+        if about == "law":
+            return law_rows(found.laws, reviews=self.reviews, chosen={found.laws[position].key})[0]
+        return next(row for row in control_rows(found.controls, reviews=self.reviews) if position in row["members"])
+
+    def chosen(self, *, rules: Iterable[int] = (), laws: Iterable[int] = (), controls: Iterable[int] = ()) -> Findings:
+        """Return some of the findings, each once.
+
+        Args:
+            rules: The positions of rules.
+            laws: The positions of laws.
+            controls: The positions of controls.
+
+        Raises:
+            NotFoundError: If there is none at one of the positions.
+        """
+        found = self.run.findings
+        given: dict[str, tuple[Sized, Iterable[int]]]
+        given = {"rule": (found.rules, rules), "law": (found.laws, laws), "control": (found.controls, controls)}
+        at = {
+            kind: [_require(position, len(there), kind) for position in dict.fromkeys(positions)]
+            for kind, (there, positions) in given.items()
+        }
+        return replace(
+            found,
+            rules=found.rules.take(np.array(at["rule"], np.int64)),
+            laws=Laws(tuple(found.laws[one] for one in at["law"])),
+            controls=Controls(found.controls[one] for one in at["control"]),
+        )
+
+    def found(self, wanted: RuleFilter, *, what: str = "", sort: str = "", descending: bool = True) -> Findings:
+        """Return the findings that meet conditions, with all variants of each.
+
+        Args:
+            wanted: The conditions.
+            what: ``"rule"``, ``"law"`` or ``"control"``; otherwise findings of all kinds.
+            sort: The measure by which rules are sorted.
+            descending: Whether high values come first.
+        """
+        mask, _, _ = self.select(wanted)
+        by_key = {key: review.verdict for key, review in self.reviews.items()}
+        fitting = [one for one in self._logic if what in ("", one.kind) and one.fits(wanted, by_key)]
+        at = {kind: [one.position for one in fitting if one.kind == kind] for kind in ("law", "control")}
+        rules = self.index.positions(mask, sort=sort, descending=descending).tolist() if what in ("", "rule") else []
+        return self.chosen(rules=rules, laws=at["law"], controls=at["control"])
 
     def scatter(self, mask: Mask) -> Scatter:
         """Return the measures of some rules; of many, those of a sample at even steps.
@@ -215,12 +342,13 @@ class OpenRun:
         own = kept.get(key)
         return {"key": key, "review": None if own is None else {"verdict": own.verdict, "note": own.note}}
 
-    def card(self, about: str, position: int) -> Card | None:
+    def card(self, about: str, position: int, aim: Aim = ANYWHERE) -> Card | None:
         """Return the evidence for a rule, a law or a control; ``None`` if its data are not available.
 
         Args:
             about: ``"rule"``, ``"law"`` or ``"control"``.
             position: Its position.
+            aim: The place and the period to show.
 
         Raises:
             NotFoundError: If there is none at this position.
@@ -230,9 +358,9 @@ class OpenRun:
         _require(position, len(there[about]), about)
 
         def make() -> Card | None:
-            return self._cache.get("cards", lambda: Cards(self.material)).card(about, position)
+            return self._cache.get("cards", lambda: Cards(self.material)).card(about, position, aim)
 
-        return self._cache.get(("card", about, position), make)
+        return self._cache.get(("card", about, position, aim), make)
 
     def drawing(self) -> Drawing | None:
         """Return the graph as it is drawn; ``None`` without one."""
@@ -244,12 +372,9 @@ class OpenRun:
         return self._cache.get("drawing", lambda: draw(system, most=MOST_NODES))
 
     def outline(self) -> Outline:
-        """Return what the first page of the run needs; looks at few rules, so that the page opens at once."""
-        run, reviews, why = self.run, self.reviews, self.material.why
+        """Return how the run was mined, and what is not available."""
+        run, why = self.run, self.material.why
         return {
-            "facts": choose_facts(run, reviews=reviews),
-            "laws": law_rows(run.laws or (), reviews=reviews),
-            "controls": control_rows(run.controls or (), reviews=reviews),
             "mining": describe_mining(run),
             "notes": [why] if why else [],
         }
@@ -259,15 +384,6 @@ class OpenRun:
         from thence.show.reports.build import build_report
 
         return self._cache.get("report", lambda: build_report(self.material, rules=50, cards=0))
-
-    def places(self, position: int) -> Places:
-        """Return where a rule applies.
-
-        Args:
-            position: The position of the rule.
-        """
-        self.require_rule(position)
-        return self._cache.get(("places", position), lambda: places_of(self.material, position))
 
     def rules_about(self, node: str) -> Mask:
         """Return which rules speak of a node.
@@ -299,18 +415,15 @@ class OpenRun:
         if name not in system.graph:
             raise NotFoundError(f"there is no node '{name[:80]}'", hint=nearest(name[:80], system.graph.nodes))
         node = system.graph.nodes[name]
-        found = self.run.findings
-        here = {one.key for one, _ in self._logic if name in one.about.places}
         return {
             "id": name,
-            "name": join_values(list_values(node.properties.get("name"))) or name,
             "classes": sorted(node.labels),
             "properties": node_properties(system, node),
             "sensors": list(sensors_at(system, name)),
             "neighbours": list(system.graph.neighbours(name))[:MOST_NEIGHBOURS],
-            "laws": law_rows(found.laws, reviews=self.reviews, chosen=here),
-            "controls": control_rows(found.controls, reviews=self.reviews, chosen=here),
-            "rules": int(self.rules_about(name).sum()),
+            "here": self._cache.get(("here", name), lambda: statements_at(self.run, name)),
+            "alerts": [],
+            "findings": self.page(RuleFilter(node=name), limit=0)["total"],
         }
 
     @cached_property

@@ -94,6 +94,8 @@ def _listed(names: Sequence[str]) -> str:
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
+SINGLE = ("pattern", "conclusion", "review")
+"""Facets of which a finding has one choice."""
 WHOLE_SYSTEM = "the whole system"
 """The pattern of rules that are not lifted."""
 UNREVIEWED = "not reviewed"
@@ -138,6 +140,15 @@ class RuleFilter:
     bounds: tuple[tuple[str, float], ...] = ()
     node: str | None = None
 
+    def without(self, facet: str) -> RuleFilter:
+        """Return the same conditions without those of a facet.
+
+        Args:
+            facet: The name of the facet.
+        """
+        empty: dict[str, Any] = {"cls" if facet == "class" else facet: ()}
+        return replace(self, **empty)
+
     def chosen(self, facet: str) -> tuple[str, ...]:
         """Return the choices of a facet.
 
@@ -156,6 +167,7 @@ class RuleIndex:
 
     Args:
         rules: The rules.
+        entries: The positions of rules that are one finding; empty if each is one of its own.
 
     Examples:
         >>> import thence as th
@@ -167,6 +179,7 @@ class RuleIndex:
     """
 
     rules: RuleSet
+    entries: Sequence[Sequence[int]] = ()
     _cache: Cache = field(default_factory=lambda: Cache(_KEPT), repr=False)
 
     def __len__(self) -> int:
@@ -225,7 +238,7 @@ class RuleIndex:
         for facet in FACETS:
             for name in wanted.chosen(facet):
                 keep &= self._cache.get((facet, name), partial(self._signed, facet, name))
-        for facet in ("pattern", "conclusion", "review"):
+        for facet in SINGLE:
             if chosen := wanted.chosen(facet):
                 keep &= self._single(facet, chosen, reviewed)
         for name, bound in wanted.bounds:
@@ -233,6 +246,42 @@ class RuleIndex:
         if wanted.node is not None:
             keep &= np.zeros(len(self), bool) if about is None else about
         return keep
+
+    @cached_property
+    def _entry_of(self) -> Ints:
+        """The number of the finding of each rule."""
+        own = np.zeros(len(self), np.int64)
+        for number, entry in enumerate(self.entries):
+            own[list(entry)] = number
+        return own
+
+    def fold(self, mask: Mask) -> Mask:
+        """Return the first rule of each finding that has one among some rules.
+
+        Args:
+            mask: Which rules.
+        """
+        if not self.entries:
+            return mask
+        found = np.flatnonzero(mask)
+        _, first = np.unique(self._entry_of[found], return_index=True)
+        out = np.zeros(len(self), bool)
+        out[found[first]] = True
+        return out
+
+    def _folded(self, mask: Mask) -> int:
+        """How many findings have a rule among some."""
+        return int(np.unique(self._entry_of[mask]).size) if self.entries else int(mask.sum())
+
+    def variants(self, position: int, mask: Mask) -> list[int]:
+        """Return the rules of a finding that are among some rules, in their order.
+
+        Args:
+            position: The position of one of them.
+            mask: Which rules.
+        """
+        entry = self.entries[self._entry_of[position]] if self.entries else [position]
+        return [at for at in entry if mask[at]]
 
     def positions(self, mask: Mask, *, sort: str = "", descending: bool = True) -> Ints:
         """Return the positions of the chosen rules in the order that is asked for.
@@ -260,10 +309,10 @@ class RuleIndex:
         """
         return self._cache.get(("order", sort, descending), partial(self._sorted, sort, descending=descending))
 
-    def facets(
+    def counts(
         self, mask: Mask, wanted: RuleFilter, *, reviewed: Mapping[int, str] | None = None, about: Mask | None = None
-    ) -> list[Facet]:
-        """Return the choices of every facet with their numbers of rules.
+    ) -> dict[str, Counter[str]]:
+        """Return the choices of every facet with their numbers of findings.
 
         Of kinds, classes and properties a rule can have several, and a further choice narrows the rules: the numbers
         are those of the rules that remain. A class that every rule of the run has narrows nothing, and is listed only
@@ -276,12 +325,12 @@ class RuleIndex:
             reviewed: As in ``select``.
             about: As in ``select``.
         """
-        out = [self._signed_facet(facet, mask, wanted) for facet in FACETS]
-        for facet in ("pattern", "conclusion", "review"):
+        out = {facet: self._signed_counts(facet, mask, wanted) for facet in FACETS}
+        for facet in SINGLE:
             free = mask
             if wanted.chosen(facet):
-                free = self.select(_without(wanted, facet), reviewed=reviewed, about=about)
-            out.append(self._single_facet(facet, free, wanted, reviewed))
+                free = self.select(wanted.without(facet), reviewed=reviewed, about=about)
+            out[facet] = self._single_counts(facet, free, reviewed)
         return out
 
     def rules_about(self, node: str, *, sensors: frozenset[str], patterns: frozenset[str]) -> Mask:
@@ -407,14 +456,18 @@ class RuleIndex:
             )
         return out
 
-    def _signed_facet(self, facet: str, mask: Mask, wanted: RuleFilter) -> Facet:
+    def _signed_counts(self, facet: str, mask: Mask, wanted: RuleFilter) -> Counter[str]:
         group, rows = self._groups
         names, choices, groups = self._choices[facet]
-        sizes = np.bincount(group if mask.all() else group[mask], minlength=len(rows))
-        counts = np.bincount(choices, weights=sizes[groups], minlength=len(names)).astype(np.int64)
+        if self.entries:
+            held = [mask & self._cache.get((facet, name), partial(self._signed, facet, name)) for name in names]
+            counts = np.array([self._folded(each) for each in held], np.int64)
+        else:
+            sizes = np.bincount(group if mask.all() else group[mask], minlength=len(rows))
+            counts = np.bincount(choices, weights=sizes[groups], minlength=len(names)).astype(np.int64)
         if facet == "class":
             counts[[at for at in self._common_classes if names[at] not in wanted.cls]] = 0
-        return _facet(facet, names, counts.tolist(), wanted)
+        return Counter(dict(zip(names, counts.tolist(), strict=True)))
 
     @cached_property
     def _common_classes(self) -> list[int]:
@@ -425,28 +478,30 @@ class RuleIndex:
         counts = np.bincount(choices, weights=sizes[groups], minlength=len(names))
         return [int(at) for at in np.flatnonzero(counts == len(self))]
 
-    def _single_facet(self, facet: str, mask: Mask, wanted: RuleFilter, reviewed: Mapping[int, str] | None) -> Facet:
+    def _single_counts(self, facet: str, mask: Mask, reviewed: Mapping[int, str] | None) -> Counter[str]:
         if facet == "review":
-            names = ["accepted", "rejected", UNREVIEWED]
-            held = [verdict or UNREVIEWED for position, verdict in (reviewed or {}).items() if mask[position]]
-            counts = [held.count("accepted"), held.count("rejected")]
-            return _facet(facet, names, [*counts, int(mask.sum()) - sum(counts)], wanted)
+            choices = ("accepted", "rejected", UNREVIEWED)
+            said = {name: mask & self._verdicts((name,), reviewed or {}) for name in choices}
+            return Counter({name: self._folded(held) for name, held in said.items()})
         names, own = (
             (self.patterns, self._pattern_of) if facet == "pattern" else (self._conclusions, self._conclusion_of)
         )
+        if self.entries:
+            return Counter({name: self._folded(mask & (own == at)) for at, name in enumerate(names)})
         counts = np.bincount(own if mask.all() else own[mask], minlength=len(names)).tolist()
-        return _facet(facet, names, counts, wanted)
+        return Counter(dict(zip(names, counts, strict=True)))
 
 
-def _without(wanted: RuleFilter, facet: str) -> RuleFilter:
-    empty: dict[str, Any] = {facet: ()}
-    return replace(wanted, **empty)
+def rank_choices(facet: Any, counts: Mapping[str, int], wanted: RuleFilter) -> Facet:
+    """Return the choices of a facet that something has, the most frequent first; those that are chosen in any case.
 
-
-def _facet(facet: Any, names: Sequence[str], counts: Sequence[int], wanted: RuleFilter) -> Facet:
-    """The choices that some rule has, the most frequent first; those that are chosen are listed in any case."""
+    Args:
+        facet: The name of the facet.
+        counts: How many findings have each choice.
+        wanted: The conditions.
+    """
     chosen = wanted.chosen(facet)
-    found = dict.fromkeys(chosen, 0) | {n: c for n, c in zip(names, counts, strict=True) if c or n in chosen}
+    found = dict.fromkeys(chosen, 0) | {name: count for name, count in counts.items() if count or name in chosen}
     ranked = sorted(found.items(), key=lambda one: (one[0] not in chosen, -one[1], one[0]))
     listed = ranked[: max(MOST_CHOICES, len(chosen))]
     listed.sort(key=lambda one: (-one[1], one[0]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from thence.show.reports.schema import ControlRow, Count, Fact, LawRow, MeasureColumn, Mining, Review, RuleRow
+from thence.show.reports.schema import ControlRow, Count, LawRow, MeasureColumn, Mining, Review, RuleRow
 
 
 class RunEntry(TypedDict):
@@ -47,18 +47,15 @@ class Runs(TypedDict):
 
 
 class Outline(TypedDict):
-    """What the first page of a run needs."""
+    """How a run was mined."""
 
-    facts: list[Fact]
-    laws: list[LawRow]
-    controls: list[ControlRow]
     mining: Mining
     notes: list[str]
     """What is not available, and why."""
 
 
 class Facet(TypedDict):
-    """One way to narrow the rules, with the number of rules of each choice among those that remain."""
+    """One way to narrow the list, with the number of findings of each choice among those that remain."""
 
     name: Literal["kind", "class", "property", "pattern", "conclusion", "review"]
     choices: list[Count]
@@ -66,42 +63,58 @@ class Facet(TypedDict):
     """Choices that are not listed, the least frequent."""
 
 
-class RulePage(TypedDict):
-    """A page of rules, and the controls and laws of the same filter, which come before the rules."""
+class Hit(TypedDict):
+    """A place or a sensor that was found."""
 
+    kind: Literal["place", "sensor"]
+    id: str
+    what: str
+    node: str
+    """The node whose page tells more; empty for a sensor that is bound to none."""
+
+
+class FindingsPage(TypedDict):
+    """A page of what a filter finds, in reading order; variants of one finding are in its row."""
+
+    counts: dict[str, int]
+    """How many there are of each kind: ``control``, ``law``, ``rule``, ``place``, ``sensor``."""
+    variants: int
+    """Rules that are shown as a variant of another one."""
     total: int
+    """Those of the kinds that were asked for."""
     offset: int
-    controls: list[ControlRow]
-    laws: list[LawRow]
-    rules: list[RuleRow]
+    findings: list[RuleRow | LawRow | ControlRow]
+    named: list[Hit]
+    """Places and sensors: a page of them if they were asked for, otherwise the first ones that a search finds."""
     facets: list[Facet]
     milliseconds: float
+
+
+class Here(TypedDict):
+    """How a statement does at one node."""
+
+    kind: str
+    id: int
+    sentence: str
+    rows: int
+    held: int
+    exception: bool
 
 
 class NodeDetail(TypedDict):
     """A node of the graph: what it is, its sensors, and what is known of it."""
 
     id: str
-    name: str
     classes: list[str]
     properties: list[list[str]]
     sensors: list[str]
     neighbours: list[str]
-    laws: list[LawRow]
-    controls: list[ControlRow]
-    rules: int
-    """Rules that speak of the node: by name, by a sensor there, or by a pattern that matches there."""
-
-
-class Places(TypedDict):
-    """Where a rule applies."""
-
-    rule: int
-    n_places: int
-    nodes: list[str]
-    """The nodes of these places, for highlighting."""
-    why: str
-    """Why the places are not known, in words; empty if they are."""
+    here: list[Here]
+    """Statements that apply at the node, exceptions first."""
+    alerts: list[Alert]
+    """Alerts of the monitors that are about the node or a sensor there, the latest first."""
+    findings: int
+    """Findings about the node: by name, by a sensor there, or by a pattern that matches there."""
 
 
 class Scatter(TypedDict):

@@ -36,6 +36,8 @@ from thence.statements.search import index_texts
 FORMAT = 1
 RULES = 1_000
 CARDS = 12
+PLACES = 60
+"""Places that a card on a page names at most."""
 MOST_BYTES = 2_400_000
 """The largest size of ``report.json``, so that the page with its program stays below 3 MB."""
 
@@ -127,12 +129,14 @@ def _name(run: Run) -> str:
 def _make_cards(material: Material, report: Report, most: int) -> list[Card]:
     """The cards of the sentences worth knowing, then of the first laws, controls and rules in turn."""
     rules = [entry[0] for entry in shown_together(material.run.rules, most=most) if entry[0] < len(report["rules"])]
-    further = {"rule": rules, "law": range(len(report["laws"])), "control": range(len(report["controls"]))}
+    further = {"rule": rules, **{kind: [row["id"] for row in report[f"{kind}s"]] for kind in ("law", "control")}}  # type: ignore[literal-required]
     wanted = [(str(fact["kind"]), fact["id"]) for fact in report["facts"]]
     wanted += [(kind, number) for kind, numbers in further.items() for number in numbers]
     cards = Cards(material)
     made = (cards.card(kind, number) for kind, number in dict.fromkeys(wanted))
-    return list(islice((card for card in made if card is not None), most))
+    # A page has no server to ask for another place or another moment.
+    found = list(islice((card for card in made if card is not None), most))
+    return [{**card, "places": card["places"][:PLACES], "violations": []} for card in found]
 
 
 def _link(report: Report) -> None:

@@ -5,18 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from thence._base.settings.registry import Registry
+from thence.show.reports.choosing import ANYWHERE, Aim
 from thence.show.reports.control_cards import make_control_card
 from thence.show.reports.evidence import Evidence
 from thence.show.reports.law_cards import make_law_card
 from thence.show.reports.material import Material
 from thence.show.reports.rule_cards import make_rule_card
 from thence.show.reports.schema import Card
+from thence.statements.controls.sentences import group_controls
 from thence.statements.statement import Statement
 
 
@@ -73,24 +75,38 @@ class Cards:
         readings = self.material.readings
         return None if readings is None or not len(readings) else Evidence(self.material, readings)
 
-    def card(self, kind: str, position: int) -> Card | None:
+    def card(self, kind: str, position: int, aim: Aim = ANYWHERE) -> Card | None:
         """Return the card of a statement; ``None`` if its data are not available or have no time.
 
         Args:
             kind: ``"rule"``, ``"law"`` or ``"control"``.
             position: Its position in the rules, laws or controls of the run.
+            aim: What it is to show.
         """
-        card = None if self._evidence is None else _MAKERS[kind](self._evidence, position)
+        card = None if self._evidence is None else _MAKERS[kind](self._evidence, position, aim)
         if card is None or not COLUMNS.names():
             return card
         run = self.material.run
         of_kind: Any = {"rule": run.rules, "law": run.laws, "control": run.controls}[kind]
-        statement = of_kind.rule(position) if kind == "rule" else of_kind[position]
-        texts = {column.heading: column.text(statement, card) for column in map(COLUMNS.load, COLUMNS)}
+        own = [of_kind.rule(position)] if kind == "rule" else [of_kind[at] for at in self._members(kind, position)]
+        texts = {column.heading: _text(column, own, card) for column in map(COLUMNS.load, COLUMNS)}
         return {**card, "columns": {heading: text for heading, text in texts.items() if text}}
 
+    def _members(self, kind: str, position: int) -> list[int]:
+        """The statements of a card: controls of one actuator by one reading have one."""
+        groups = group_controls(self.material.run.controls or ()) if kind == "control" else ()
+        return next((group for group in groups if position in group), [position])
 
-_MAKERS: dict[str, Callable[[Evidence, int], Card | None]] = {
+
+def _text(column: Column, own: Sequence[Statement], card: Card) -> str:
+    """What a column says of the statements of a card; of several, each after its own name."""
+    texts = {one: text for one in own if (text := column.text(one, card))}
+    if len(own) == 1:
+        return "".join(texts.values())
+    return "; ".join(f"{one.sentence().partition(' when ')[0]}: {text}" for one, text in texts.items())
+
+
+_MAKERS: dict[str, Callable[[Evidence, int, Aim], Card | None]] = {
     "rule": make_rule_card,
     "law": make_law_card,
     "control": make_control_card,

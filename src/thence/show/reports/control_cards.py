@@ -5,27 +5,30 @@ Switches are explained by ``thence.statements.controls.counting``, so that a car
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from thence.language.english import format_number, format_unit
 from thence.language.items import Role
-from thence.show.reports.choosing import tell_period
+from thence.show.reports.choosing import ANYWHERE, Aim, tell_period
 from thence.show.reports.evidence import Evidence
-from thence.show.reports.periods import Chosen, add_up, as_milliseconds, choose_period, join_frames
+from thence.show.reports.periods import Chosen, add_up, as_milliseconds, begins_of, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, Trace
 from thence.show.reports.traces import FeatureSeries, as_trace, bands_of, sensor_series
 from thence.statements.controls.control import Control, Controls
 from thence.statements.controls.counting import explain_switches
-from thence.statements.controls.sentences import format_time
+from thence.statements.controls.sentences import format_time, group_controls
 
 
-def make_control_card(evidence: Evidence, position: int) -> Card | None:
-    """Return the evidence for a control.
+def make_control_card(evidence: Evidence, position: int, aim: Aim = ANYWHERE) -> Card | None:
+    """Return the evidence for a control, with the others of its actuator and its reading.
 
     Args:
         evidence: The data.
         position: The position of the control in the controls of the run.
+        aim: What to show.
 
     Returns:
         The card; ``None`` if the actuator or the sensor has no readings.
@@ -33,10 +36,11 @@ def make_control_card(evidence: Evidence, position: int) -> Card | None:
     controls = evidence.material.run.controls
     if controls is None:
         return None
-    control = controls[position]
+    group = next(group for group in group_controls(controls) if position in group)
+    own = [controls[at] for at in group]
     readings = evidence.readings
-    after, known, broken_at = _explain(evidence, control, controls)
-    drawn = _draw(evidence, control)
+    drawn = _draw(evidence, own)
+    after, known, broken_at = _explain_all(evidence, own, controls)
     if not len(after) or not drawn:
         return None
     held, broken, read = (np.zeros(len(readings), bool) for _ in range(3))
@@ -44,30 +48,49 @@ def make_control_card(evidence: Evidence, position: int) -> Card | None:
     broken[after[broken_at]] = True
     read |= ~np.isnan(drawn[0][0].values)
     switched = np.zeros(len(readings), np.int64)
-    switched[after] = 1
-    period = choose_period(readings.times, readings.every, held=held, violated=broken, known=read)
+    np.add.at(switched, after, 1)
+    kept = np.zeros(len(readings), np.int64)
+    np.add.at(kept, after[known], 1)
+    period = choose_period(readings.times, readings.every, held=held, violated=broken, known=read, around=aim.moment)
     cut = slice(period.start, period.stop)
     traces: list[Trace] = [
         as_trace(series, bands, times=readings.times, start=period.start, stop=period.stop) for series, bands in drawn
     ]
-    inside = after[(after >= period.start) & (after < period.stop)]
+    inside = np.sort(after[(after >= period.start) & (after < period.stop)])
     nodes = evidence.linked([node for series, _ in drawn for node in series.nodes])
     return {
-        "key": f"control-{position}",
+        "key": f"control-{group[0]}",
         "about": "control",
-        "id": position,
+        "id": group[0],
+        "spot": None,
+        "violations": begins_of(broken, readings.times, readings.every),
         "place": " – ".join(dict.fromkeys(series.node or series.name for series, _ in drawn)),
-        "why": _why(period, len(inside), int(held[cut].sum()), len(after), int(known.sum())),
+        "why": _why(period, len(inside), int(kept[cut].sum()), len(after), int(known.sum())),
         "traces": traces,
         "held": join_frames(held[cut], readings.times, readings.every, first=period.start),
         "violated": join_frames(broken[cut], readings.times, readings.every, first=period.start),
-        "history": add_up([(readings.times, switched, held.astype(np.int64))], readings.every),
+        "history": add_up([(readings.times, switched, kept)], readings.every),
         "places": [],
         "n_places": 0,
         "nodes": nodes,
         "edges": evidence.edges_among(nodes),
         "switches": as_milliseconds(readings.times[inside]).tolist(),
     }
+
+
+def _explain_all(
+    evidence: Evidence, own: Sequence[Control], controls: Controls
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """The switches of several controls, as ``_explain`` has them, each once: two of them may be about one change."""
+    found: dict[tuple[str, str], tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]] = {}
+    for control in own:
+        change = (control.from_state, control.to_state)
+        after, known, broken = _explain(evidence, control, controls)
+        if change in found:
+            known, broken = known | found[change][1], broken & found[change][2]
+        found[change] = after, known, broken
+    after, known, broken = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
+    return after, known, broken
 
 
 def _explain(
@@ -90,40 +113,43 @@ def _explain(
     return after, known, broken
 
 
-def _draw(evidence: Evidence, control: Control) -> list[tuple[FeatureSeries, list[Band]]]:
-    """The reading with its threshold, the second condition, and the actuator; empty if one has no readings."""
+def _draw(evidence: Evidence, controls: Sequence[Control]) -> list[tuple[FeatureSeries, list[Band]]]:
+    """The reading with its thresholds, second conditions, and the actuator; empty if one has no readings.
+
+    Args:
+        evidence: The data.
+        controls: Controls of one actuator by one reading.
+    """
     out: list[tuple[FeatureSeries, list[Band]]] = []
-    clock = ""
-    if control.sensor_feature is None:
-        clock = f" at {format_time(control.threshold)}"
-    else:
-        reading = sensor_series(evidence, control.sensor)
+    first = controls[0]
+    if first.sensor_feature is not None:
+        reading = sensor_series(evidence, first.sensor)
         if reading is None:
             return []
-        out.append((reading, [_threshold(control)]))
-    premise = control.premise
-    if premise is not None and premise.feature.role is not Role.TIME:
-        other = sensor_series(evidence, premise.feature.subject)
-        if other is not None:
-            out.append((other, bands_of(premise, "if", other, held=np.zeros(len(other.values), bool))))
-    actuator = sensor_series(evidence, control.actuator)
+        out.append((reading, [_threshold(control) for control in controls]))
+    premises = dict.fromkeys(one.premise for one in controls if one.premise is not None)
+    for premise in premises:
+        if premise.feature.role is not Role.TIME:
+            other = sensor_series(evidence, premise.feature.subject)
+            if other is not None:
+                out.append((other, bands_of(premise, "if", other, held=np.zeros(len(other.values), bool))))
+    actuator = sensor_series(evidence, first.actuator)
     if actuator is None:
         return []
-    return [*out, (actuator, [_state(control, actuator, clock)])]
+    return [*out, (actuator, [_state(control, actuator) for control in controls])]
 
 
 def _threshold(control: Control) -> Band:
-    """The side of the threshold on which the actuator switches."""
+    """The threshold at which the actuator switches, as a line."""
     unit = f" {format_unit(control.unit)}" if control.unit else ""
     value = format_number(control.threshold)
-    if control.direction == "above":
-        text = f"rises above {value}{unit}"
-        return {"side": "if", "low": control.threshold, "high": None, "states": [], "text": text}
-    return {"side": "if", "low": None, "high": control.threshold, "states": [], "text": f"falls below {value}{unit}"}
+    text = f"{'rises' if control.direction == 'above' else 'falls'} {control.direction} {value}{unit}"
+    return {"side": "if", "low": control.threshold, "high": control.threshold, "states": [], "text": text}
 
 
-def _state(control: Control, actuator: FeatureSeries, clock: str) -> Band:
+def _state(control: Control, actuator: FeatureSeries) -> Band:
     """The state that the actuator switches to."""
+    clock = "" if control.sensor_feature is not None else f" at {format_time(control.threshold)}"
     text = f"switches to {control.to_state}{clock}"
     if not control.numeric:
         return {"side": "then", "low": None, "high": None, "states": [control.to_state], "text": text}

@@ -11,45 +11,50 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.graph.discovery import Carriers
 from thence.language.english import format_number, format_unit
-from thence.show.reports.choosing import best_place, tell_choice
+from thence.show.reports.choosing import ANYWHERE, Aim, best_place, tell_choice
 from thence.show.reports.evidence import Evidence
-from thence.show.reports.periods import add_up, choose_period, join_frames
+from thence.show.reports.periods import add_up, begins_of, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, History, PlaceShare
 from thence.show.reports.traces import FeatureSeries, as_trace, sensor_series
 from thence.statements.laws.counting import check_rows, known_places, lower_bound
 from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Law
 from thence.statements.laws.places import Places
-from thence.statements.laws.sentences import format_term
+from thence.statements.laws.sensor_places import SensorPlaces, no_carriers
+from thence.statements.laws.sentences import format_term, spell
 from thence.statements.laws.terms import Term
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-MOST_PLACES = 60
+MOST_PLACES = 2_000
 """Places that a card names at most."""
 MOST_CELLS = 4_000_000
 """Rows of a law, frames × places, up to which they are counted again over time."""
 _MOST_PARTS = 5  # series of a place beyond which a picture becomes no clearer
 
 
-def make_law_card(evidence: Evidence, position: int) -> Card | None:
+def make_law_card(evidence: Evidence, position: int, aim: Aim = ANYWHERE) -> Card | None:
     """Return the evidence for a law.
 
     Args:
         evidence: The data.
         position: The position of the law in the laws of the run.
+        aim: What to show.
 
     Returns:
-        The card; ``None`` if the graph is not available, or the law applies nowhere.
+        The card; ``None`` if the graph that a law needs is not available, or the law applies nowhere.
     """
     laws = evidence.material.run.laws
-    if laws is None or evidence.graph is None:
+    if laws is None:
         return None
     law = laws[position]
+    if evidence.graph is None and not law.names_sensors:
+        return None
     known = [one for one in law.by_place if one.rows]
-    found_at = known_places(law, evidence.readings, evidence.all_carriers)
+    found_at = known_places(law, evidence.readings, _carriers(evidence))
     if found_at is None or not known or not len(found_at[0]):
         return None
     places, all_factors = found_at
@@ -57,12 +62,14 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
     sizes = dict(zip(places.ids, map(len, places.sensors_of(law.left, law.right)), strict=True))
     found = np.array([one.place in sizes for one in known], bool)
     keeps = found & (held >= law.min_confidence * rows)
-    chosen = best_place(
+    asked = [at for at in np.flatnonzero(found).tolist() if at == aim.spot or known[at].place == aim.node]
+    best = best_place(
         np.where(found, rows, 0),
         np.where(found, held, 0),
         keeps=keeps,
         parts=np.array([min(sizes.get(one.place, 0), _MOST_PARTS) for one in known], np.int64),
     )
+    chosen = aim.spot if aim.spot in asked else next(iter(asked), best)
     if chosen is None:
         return None
     place = known[chosen].place
@@ -74,13 +81,15 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
     every = evidence.readings.every
     series = _series(evidence, law, own, frames, factors)
     is_known = np.logical_and.reduce([~np.isnan(one.series.values[: len(times)]) for one in series])
-    period = choose_period(times, every, held=holds, violated=applies & ~holds, known=is_known)
+    period = choose_period(times, every, held=holds, violated=applies & ~holds, known=is_known, around=aim.moment)
     shown = slice(period.start, period.stop)
     nodes = evidence.linked([place, *(node for one in series for node in one.series.nodes)])
     return {
         "key": f"law-{position}",
         "about": "law",
         "id": position,
+        "spot": chosen,
+        "violations": begins_of(applies & ~holds, times, every),
         "place": place,
         "why": tell_choice(
             rows,
@@ -101,6 +110,10 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
         "nodes": nodes,
         "edges": evidence.edges_among(nodes),
     }
+
+
+def _carriers(evidence: Evidence) -> Carriers:
+    return no_carriers() if evidence.graph is None else evidence.all_carriers
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +143,8 @@ def _series(evidence: Evidence, law: Law, place: Places, frames: Ints, factors: 
 def _condition(evidence: Evidence, law: Law, place: Places) -> list[_Drawn]:
     """The state on which a law depends."""
     condition = law.condition
+    if isinstance(place, SensorPlaces):
+        return _named_condition(evidence, law, place)
     if condition is None or condition.form != "state":
         return []
     at_nodes = place.carriers.matched_by(place.pattern).get(condition.name, {})
@@ -140,9 +155,26 @@ def _condition(evidence: Evidence, law: Law, place: Places) -> list[_Drawn]:
     return []
 
 
+def _named_condition(evidence: Evidence, law: Law, place: SensorPlaces) -> list[_Drawn]:
+    """The sensor on which a law depends that names its sensors."""
+    condition, sensor = law.condition, place.guard_at(0)
+    found = sensor_series(evidence, sensor, kind=condition.name, node=place.ids[0]) if condition and sensor else None
+    if condition is None or found is None:
+        return []
+    if condition.form == "state":
+        return [_Drawn(found, (_band("if", condition.value, states=[condition.value]),))]
+    limit = float(condition.value)
+    return [_Drawn(found, (_band("if", f"above {_text(limit)}", low=limit),))]
+
+
 def _limit(law: Law, place: Places, frames: Ints) -> Band | None:
     """The bound of a law about a single quantity, if it is one number: 0 or a property of the place."""
-    if len(law.left) != 1 or law.left[0][0] != 1 or any(term.form != "property" for _, term in law.right):
+    if (
+        law.expression is not None
+        or len(law.left) != 1
+        or law.left[0][0] != 1
+        or any(term.form != "property" for _, term in law.right)
+    ):
         return None
     if not law.definition.is_bounded or law.definition.has_factor or law.band.relative:
         return None
@@ -174,7 +206,7 @@ def _band(
 
 def _term_series(evidence: Evidence, term: Term, place: Places, frames: Ints) -> FeatureSeries:
     ids = [id for _, id in sorted(place.sensors_of(((1, term),))[0]) if id in evidence.sensor_of]
-    role = format_term(term, place.pattern)
+    role = spell(term.name) if term.form == "sensor" else format_term(term, place.pattern)
     focus = place.ids[0]
     if role.startswith("its "):
         role = f"the {role.removeprefix('its ')} of {focus}"
@@ -238,12 +270,14 @@ def _history(evidence: Evidence, law: Law, places: Places, factors: Floats | Non
 def _shares(law: Law) -> list[PlaceShare]:
     """How the law does at its places: exceptions first, the lowest share first, then the largest places."""
     broken = {one.place for one in law.exceptions}
+    spot = {one.place: at for at, one in enumerate(one for one in law.by_place if one.rows)}
     rest = sorted((one for one in law.by_place if one.rows and one.place not in broken), key=lambda one: -one.rows)
     out: list[PlaceShare] = []
     for one in [*law.exceptions, *rest][:MOST_PLACES]:
         low = lower_bound(np.array([one.held]), np.array([one.rows]))
         out.append(
             {
+                "spot": spot.get(one.place, -1),
                 "name": one.place,
                 "rows": one.rows,
                 "held": one.held,

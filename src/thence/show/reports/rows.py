@@ -11,11 +11,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 import numpy as np
 
 from thence._base.display.plots import quantity
-from thence.language.english import format_clause
+from thence.language.english import format_clause, format_number, format_unit
 from thence.runs.reviews import Review as Reviewed
 from thence.show.reports.numbers import finite
 from thence.show.reports.schema import ControlRow, KnownRow, LawRow, MeasureColumn, Review, RuleRow
 from thence.statements.controls.control import Control
+from thence.statements.controls.sentences import format_cause, format_controls, format_event, group_controls
 from thence.statements.laws.law import Law
 from thence.statements.rules.measures import MEASURES
 from thence.statements.rules.ruleset import RuleSet
@@ -74,7 +75,9 @@ def rule_rows(
         applied = int(counts.n_antecedent[at]) > 0  # if it never did, it has a support only
         rows.append(
             RuleRow(
+                kind="rule",
                 id=number,
+                members=entry,
                 key=key,
                 sentence=rule.english,
                 formal=str(rule),
@@ -162,10 +165,12 @@ def law_rows(
     """
     return [
         LawRow(
+            kind="law",
             id=number,
+            members=[number],
             key=key,
-            sentence=law.english,
-            statement=law.statement,
+            sentence=law.statement,
+            in_full=law.english,
             rows=law.rows,
             held=law.held,
             share=finite(law.share),
@@ -183,9 +188,9 @@ def law_rows(
 
 
 def control_rows(
-    controls: Iterable[Control], *, reviews: Mapping[str, Reviewed] | None = None, chosen: Container[str] | None = None
+    controls: Sequence[Control], *, reviews: Mapping[str, Reviewed] | None = None, chosen: Container[str] | None = None
 ) -> list[ControlRow]:
-    """Return controls as rows.
+    """Return controls as rows, those of one actuator and one reading as one.
 
     Args:
         controls: The controls, in their order.
@@ -196,20 +201,55 @@ def control_rows(
         >>> control_rows([])
         []
     """
-    return [
-        ControlRow(
-            id=number,
-            key=key,
-            sentence=one.english,
-            actuator=one.actuator,
-            sensor=one.sensor,
-            review=review_of(key, reviews),
-            card=None,
-        )
-        for number, one in enumerate(controls)
-        for key in [one.key]
-        if chosen is None or key in chosen
-    ]
+    keys = [one.key for one in controls]
+    wanted = [[at for at in group if chosen is None or keys[at] in chosen] for group in group_controls(controls)]
+    return [_control_row(controls, members, reviews) for members in wanted if members]
+
+
+def _control_row(controls: Sequence[Control], members: list[int], reviews: Mapping[str, Reviewed] | None) -> ControlRow:
+    own = [controls[at] for at in members]
+    keys = [one.key for one in own]
+    # A finding of several controls has a review only if they all have the same one.
+    said = [review_of(key, reviews) for key in keys]
+    (sentence,) = format_controls(own, counts=False)
+    name, _ = _split_event(own[0])
+    # Two controls may be about one change: its switches are counted once.
+    switches = {(one.from_state, one.to_state): one.tally.switches for one in own}
+    total = sum(switches.values())
+    reading = own[0].sensor_feature
+    return ControlRow(
+        kind="control",
+        id=members[0],
+        members=members,
+        key=keys[0],
+        keys=keys,
+        sentence=sentence,
+        name=name,
+        events=[_brief(one) for one in sorted(own, key=lambda one: one.threshold)],
+        where="" if reading is None else f"in {reading.place}" if reading.place else f"of {reading.subject}",
+        switches=total,
+        explained=min(sum(one.tally.explained for one in own), total),
+        actuator=own[0].actuator,
+        sensor=own[0].sensor,
+        review=said[0] if all(one == said[0] for one in said) else None,
+        card=None,
+    )
+
+
+def _split_event(control: Control) -> tuple[str, str]:
+    """What switches and what it does: "Pump 335" and "opens"; nothing and all of it if that cannot be told apart."""
+    event, place = format_event(control), control.actuator_feature.place or control.actuator
+    before, found, verb = event.partition(f"{place} ")
+    return (f"{before}{place}", verb) if found else ("", event)
+
+
+def _brief(control: Control) -> str:
+    """What happens when, as short as it can be said without leaving a condition out."""
+    _, verb = _split_event(control)
+    if control.sensor_feature is None or control.premise is not None or control.smoothed > 1:
+        return f"{verb} {format_cause(control)}"
+    unit = f" {format_unit(control.unit)}" if control.unit else ""
+    return f"{verb} {control.direction} {format_number(control.threshold)}{unit}"
 
 
 def review_of(key: str, reviews: Mapping[str, Reviewed] | None) -> Review | None:

@@ -159,8 +159,11 @@ class MeasureColumn(TypedDict):
 class RuleRow(TypedDict):
     """A rule: its sentence, its measures, its exact counts."""
 
+    kind: Literal["rule"]
     id: int
     """Its position in the rules of the run."""
+    members: list[int]
+    """The rules of this finding: itself and its variants."""
     key: str
     """What identifies the rule in every run."""
     sentence: str
@@ -205,11 +208,15 @@ class KnownRow(TypedDict):
 class LawRow(TypedDict):
     """A law of the plant."""
 
+    kind: Literal["law"]
     id: int
+    members: list[int]
+    """The law itself."""
     key: str
     """What identifies the law in every run."""
     sentence: str
-    statement: str
+    in_full: str
+    """The sentence with its figures."""
     rows: int
     held: int
     share: float | None
@@ -222,12 +229,25 @@ class LawRow(TypedDict):
 
 
 class ControlRow(TypedDict):
-    """What makes an actuator switch."""
+    """What makes an actuator switch by one reading or by the time of day: one control, or one for each state."""
 
+    kind: Literal["control"]
     id: int
+    """The position of the first one in the controls of the run."""
+    members: list[int]
+    """The controls of this finding."""
     key: str
-    """What identifies the control in every run."""
+    """What identifies the first one in every run."""
+    keys: list[str]
     sentence: str
+    name: str
+    """What switches: "Pump 335"."""
+    events: list[str]
+    """What it does when: "starts below 5.21 m", one for each control."""
+    where: str
+    """Where it is measured: "in Tank 1"; empty for times of day."""
+    switches: int
+    explained: int
     actuator: str
     sensor: str
     review: Review | None
@@ -324,8 +344,10 @@ class History(TypedDict):
 
 
 class PlaceShare(TypedDict):
-    """How a rule does in one place."""
+    """How a rule or a law does in one place."""
 
+    spot: int
+    """The number of the place, by which its evidence can be asked for."""
     name: str
     rows: int
     held: int
@@ -344,6 +366,10 @@ class Card(TypedDict):
     id: int
     place: str
     """The place that is shown, in words."""
+    spot: int | None
+    """Its number among the places; ``None`` if there is only the whole system."""
+    violations: list[int]
+    """The moments at which it begins to be violated at this place, over the whole time; at most 1,000."""
     why: str
     """Why this place and this period are shown, in words."""
     traces: list[Trace]
@@ -352,7 +378,7 @@ class Card(TypedDict):
     history: History | None
     """``None`` for a law of so many rows that they are not counted again."""
     places: list[PlaceShare]
-    """Exceptions first, then the places with most rows; at most 60. Empty for rules about the whole system."""
+    """Exceptions first, then the places with most rows. Empty for rules about the whole system."""
     n_places: int
     """All places where it applies."""
     nodes: list[str]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.data.readings.durations import format_duration, parse_duration
+from thence.data.readings.resolution import find_decimals
 from thence.language.english import format_number, format_sensor, format_test, format_unit
 from thence.language.items import Feature, Item, Operator, Role
 from thence.language.patterns import Pattern
@@ -25,7 +26,6 @@ from thence.show.reports.periods import as_milliseconds
 from thence.show.reports.schema import Band, Trace
 from thence.tables.discretization import Binning
 from thence.tables.enrich.stars import series_at_focus
-from thence.tables.resolution import find_decimals
 
 Floats = npt.NDArray[np.float64]
 Side = Literal["if", "then"]

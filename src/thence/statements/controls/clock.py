@@ -182,11 +182,16 @@ def find_schedule(
 
 
 def _possible_days(time: Time, switch: Switch, use: BoolArray, clock: Clock) -> list[range]:
-    """Return the groups of days that have all switches at a time, the largest first: a fan stops when it ran."""
+    """Return the groups of days that have all switches at a time, the largest first: a fan stops when it ran.
+
+    A group leaves out days of the week only if some of these were read: without a weekend nothing is said of weekends.
+    """
     on = use & np.isin(clock.weekday[switch.moments + 1], time.days)
     _, hits = _count(time, switch, on, clock)
     days = set(clock.weekday[switch.moments[on][hits] + 1].tolist())
-    groups = [group for group in WEEKDAYS if days <= set(group) <= set(time.days)]
+    read, own = set(clock.weekday.tolist()), set(time.days)
+    groups = [group for group in WEEKDAYS if days <= set(group) < own and read & (own - set(group))]
+    groups.append(time.days)
     return sorted(groups, key=len, reverse=True)
 
 

@@ -9,7 +9,14 @@ from typing import Any, Literal, overload
 import polars as pl
 
 from thence.language.items import Feature, Item
-from thence.statements.controls.sentences import format_cause, format_control, format_controls, format_event
+from thence.statements.controls.sentences import (
+    format_cause,
+    format_control,
+    format_controls,
+    format_details,
+    format_event,
+    group_controls,
+)
 from thence.statements.controls.switches import ON
 from thence.statements.controls.thresholds import Tally
 from thence.statements.keys import key_of_data
@@ -279,6 +286,15 @@ class Controls(Sequence[Control]):
     def sentences(self) -> list[str]:
         """The controls as sentences, the changes of one actuator that depend on one reading in one sentence."""
         return format_controls(self._controls)
+
+    @property
+    def details(self) -> list[str]:
+        """What each of the sentences leaves out: crossings, switches near a threshold, and the later part."""
+        ordered = (
+            sorted((self._controls[at] for at in members), key=lambda one: one.threshold)
+            for members in group_controls(self._controls)
+        )
+        return [format_details(own) for own in ordered]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences) or "no controls found"

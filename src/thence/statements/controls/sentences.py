@@ -6,8 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thence.language.english import format_clause, format_number, format_sensor, format_unit, names_a_point
+from thence.language.english import (
+    format_clause,
+    format_number,
+    format_sensor,
+    format_state,
+    format_unit,
+    names_a_point,
+)
 from thence.language.items import Feature, Item, Role
+from thence.language.names import name_words
 from thence.statements.controls.switches import OFF
 
 if TYPE_CHECKING:
@@ -25,6 +33,11 @@ _VERBS = {
     "started": "starts",
     "stopped": "stops",
 }
+_NUMBERED = (
+    (frozenset({"pump", "fan", "compressor", "motor", "chiller", "boiler", "run", "running"}), ("stops", "starts")),
+    (frozenset({"light", "lights", "lighting", "lamp", "lamps", "heater", "off"}), ("switches off", "switches on")),
+)
+"""Verbs of states that are written as 0 and 1, by the words of names."""
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _STATUS = frozenset({"", "status", "state", "command", "position", "mode"})
 """Kinds of state sensors that are named by their node alone: "Pump 335 closes"."""
@@ -126,8 +139,16 @@ def _subject(control: Control) -> str:
 def _event(control: Control) -> str:
     if control.numeric:
         return "stops" if control.to_state == OFF else "starts"
-    verb = _VERBS.get(control.to_state.lower())
+    verb = _VERBS.get(control.to_state.lower()) or _numbered_verb(control)
     return verb or f"changes from {control.from_state} to {control.to_state}"
+
+
+def _numbered_verb(control: Control) -> str:
+    """The verb of a switch between 0 and 1, which are off and on where the names say that something runs or lights."""
+    feature = control.actuator_feature
+    words = name_words(f"{feature.place} {feature.label} {feature.subject}")
+    verbs = next((verbs for known, verbs in _NUMBERED if words & known), None)
+    return verbs[control.to_state == "1"] if verbs and {control.from_state, control.to_state} == {"0", "1"} else ""
 
 
 def _reading(feature: Feature) -> str:
@@ -161,11 +182,30 @@ def _counts(control: Control) -> str:
         if control.high > control.low:
             days = f"between {format_time(control.low)} and {format_time(control.high)}; {days}"
         return days if counts.explained == counts.switches else f"{days}; {times}"
-    if counts.near:
-        times += f", {f'{counts.near:,}' if counts.near < counts.explained else 'all'} of them within one step of it"
-    without = counts.crossings - counts.followed
-    crossings = f"{counts.followed:,} of {counts.crossings:,} crossings" if without else "every crossing"
-    return f"{_interval_text(control, _unit(control.sensor_feature))}{times}, and at {crossings}"
+    return f"{_interval_text(control, _unit(control.sensor_feature))}{times}"
+
+
+def format_details(controls: Sequence[Control]) -> str:
+    """Format what the sentence of controls leaves out: crossings, switches near the threshold, and the later part.
+
+    Args:
+        controls: The controls of one sentence.
+
+    Examples:
+        >>> format_details([])
+        ''
+    """
+    lines = []
+    for one in controls:
+        tally, later, parts = one.tally, one.later, []
+        if one.sensor_feature is not None:
+            parts.append(f"{tally.followed:,} of {tally.crossings:,} crossings followed")
+        if tally.near:
+            parts.append(f"{tally.near:,} of the switches within one step of the threshold")
+        if later.switches:
+            parts.append(f"found on the earlier part alone, {later.explained:,} of {later.switches:,} later times")
+        lines.append(f"{_event(one)}: {', '.join(parts)}" if len(controls) > 1 else ", ".join(parts))
+    return "; ".join(line for line in lines if line)
 
 
 def _unit(feature: Feature) -> str:
@@ -176,7 +216,8 @@ def _premise(item: Item) -> str:
     """Format a second condition: `` while Pump 3 is open``, `` from 22:00 to 06:00``, ``, Monday to Friday``."""
     feature = item.feature
     if feature.role is not Role.TIME:
-        return f" while {feature.place or format_sensor(feature.subject, feature.unit)} is {item.value}"
+        owner = feature.place or format_sensor(feature.subject, feature.unit)
+        return f" while {format_state('status', str(item.value), owner) or f'{owner} is {item.value}'}"
     interval = item.interval or item.negated().interval
     if interval is None:
         return f" while {format_clause(item)}"

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.readings.resolution import find_decimals
 from thence.statements.counting.occasions import FEWEST_OCCASIONS
 from thence.tables.cuts import shorten_cut
-from thence.tables.resolution import find_decimals
 
 USUAL, JUMP = 0.95, 3.0
 """A jump is a step longer than ``JUMP`` times the quantile ``USUAL`` of all steps of a reading."""

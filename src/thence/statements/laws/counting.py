@@ -23,6 +23,7 @@ from thence.statements.laws.bands import Floats
 from thence.statements.laws.forms import Rows
 from thence.statements.laws.law import Law, Laws, PlaceCounts
 from thence.statements.laws.places import Bools, Clock, Ints, Places
+from thence.statements.laws.sensor_places import SensorPlaces, no_carriers
 from thence.statements.statement import States
 
 STRETCHES = 20
@@ -37,7 +38,7 @@ def check_rows(law: Law, places: Places, frames: Ints, factors: Floats | None = 
         law: The law.
         places: The places.
         frames: The frames.
-        factors: The factor of a proportion at each place.
+        factors: The factor of a proportion at each place, or places × the parameters of a formula.
     """
     return law.definition.check(Rows(law, places, frames, factors))
 
@@ -84,7 +85,7 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
     """
     places = law_places(law, places)
     size = len(places)
-    factors = _factors(law, places) if law.definition.has_factor else None
+    factors = _fitted(law, places)
     parts = [
         _tally(law, places.take(at) if len(at) < size else places, None if factors is None else factors[at])
         for at in places.pieces()
@@ -97,9 +98,11 @@ def count_at(law: Law, places: Places, *, keepers: bool = False) -> Law:
         earlier = rows - later_rows
         kept = (held - later_held) >= law.min_confidence * earlier
     bound = lower_bound(by_stretch[1][:, kept].sum(axis=1), by_stretch[0][:, kept].sum(axis=1))
-    own = [None] * size if factors is None or law.factor is not None else [float(value) for value in factors]
+    has_own = law.definition.has_factor and law.factor is None and factors is not None
+    own = [float(value) for value in factors] if has_own and factors is not None else [None] * size
+    named = {one.place: (one.parameters, one.sensors) for one in law.by_place}
     counts = tuple(
-        PlaceCounts(id, known, kept_rows, late_rows, late_kept, near_zero, factor)
+        PlaceCounts(id, known, kept_rows, late_rows, late_kept, near_zero, factor, *named.get(id, ()))
         for id, (known, kept_rows, late_rows, late_kept, near_zero), factor in zip(
             places.ids, table.T.tolist(), own, strict=True
         )
@@ -144,6 +147,18 @@ def _tally(law: Law, places: Places, factors: Floats | None) -> tuple[Ints, Ints
             by_stretch[0, number] += late[stretch == number].sum(axis=0)
             by_stretch[1, number] += late_held[stretch == number].sum(axis=0)
     return np.stack([rows, held, later_rows, later_held, apart]), by_stretch
+
+
+def _fitted(law: Law, places: Places) -> Floats | None:
+    """The factor of a proportion at each place, or the parameters of a formula, places × parameters."""
+    if law.definition.has_factor:
+        return _factors(law, places)
+    return None if law.expression is None else _parameters(law, places)
+
+
+def _parameters(law: Law, places: Places) -> Floats:
+    known = {one.place: one.parameters for one in law.by_place}
+    return np.array([known[id] for id in places.ids], np.float64).reshape(len(places), len(law.parameters))
 
 
 def _factors(law: Law, places: Places) -> Floats:
@@ -196,12 +211,31 @@ def carriers_of(laws: Sequence[Law], readings: WindowedReadings, system: System)
         system: The system that they belong to.
 
     Raises:
-        ConfigError: If the system has no graph.
+        ConfigError: If the system has no graph, and a law is about a pattern of it.
     """
+    if (system.graph is None or system.binding is None) and all(law.names_sensors for law in laws):
+        return no_carriers()
     graph, binding = system.require_graph()
     kind_of = {sensor.id: sensor.kind for sensor in readings.sensors}
-    patterns = [Pattern.parse(law.pattern) for law in laws]
+    patterns = [Pattern.parse(law.pattern) for law in laws if not law.names_sensors]
     return Carriers.of(GraphIndex(graph, system.ontology), kind_of, dict(binding), patterns=patterns)
+
+
+def places_of(law: Law, readings: WindowedReadings, carriers: Carriers, clock: Clock) -> Places:
+    """Return the places of a law, those that a pattern finds or those that name their sensors.
+
+    Args:
+        law: The law.
+        readings: The readings, in windows.
+        carriers: The graph with the sensors (``carriers_of``).
+        clock: The frames.
+
+    Raises:
+        PatternError: If the graph has no such pattern.
+    """
+    if law.names_sensors:
+        return SensorPlaces.of_law(law, readings, carriers, clock)
+    return Places.of(carriers.with_known_kinds(Pattern.parse(law.pattern)), readings, carriers, clock)
 
 
 def known_places(law: Law, readings: WindowedReadings, carriers: Carriers) -> tuple[Places, Floats | None] | None:
@@ -213,18 +247,18 @@ def known_places(law: Law, readings: WindowedReadings, carriers: Carriers) -> tu
         carriers: The graph with the sensors (``carriers_of``).
 
     Returns:
-        The places, and the factor of a proportion at each of them; ``None`` if the graph has no such pattern.
+        The places, and the factor of a proportion or the parameters of a formula at each of them; ``None`` if the
+        graph has no such pattern.
     """
     try:
-        pattern = carriers.with_known_kinds(Pattern.parse(law.pattern))
-        places = Places.of(pattern, readings, carriers, Clock.of(readings, 0.0))
+        places = places_of(law, readings, carriers, Clock.of(readings, 0.0))
         places = places.take(places.has_all(law.left, law.right))
     except PatternError:
         return None
     own = {one.place: one.factor if law.factor is None else law.factor for one in law.by_place}
     places = places.take(np.array([id in own for id in places.ids], bool))
     if not law.definition.has_factor:
-        return places, None
+        return places, _fitted(law, places)
     return places, np.array([math.nan if own[id] is None else own[id] for id in places.ids], np.float64)
 
 
@@ -306,8 +340,7 @@ def count_laws(laws: Sequence[Law], readings: WindowedReadings, system: System, 
     counted = []
     for law in laws:
         try:
-            pattern = carriers.with_known_kinds(Pattern.parse(law.pattern))
-            counted.append(count_at(law, Places.of(pattern, readings, carriers, clock)))
+            counted.append(count_at(law, places_of(law, readings, carriers, clock)))
         except PatternError:
             counted.append(replace(law, by_place=(), later_bound=None))
     return Laws(tuple(counted))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Rows:
         law: The law.
         places: The places.
         frames: The frames.
-        factors: The factor of a proportion at each place.
+        factors: The factor of a proportion at each place, or places × the parameters of a formula.
     """
 
     law: Law
@@ -48,15 +48,24 @@ class Rows:
 
     @cached_property
     def right(self) -> Floats:
-        """The right side, times its factor."""
+        """What the left side is compared with: a sum times its factor, or the value of a formula."""
+        if self.law.expression is not None and self.law.expression.is_change:
+            # What a meter counts until the next window lies in this window and in the next.
+            return (self.right_at(self.frames) + self.right_at(self.places.ahead(self.frames))) / 2
         return self.right_at(self.frames)
 
     def right_at(self, frames: Ints) -> Floats:
-        """Return the right side, times its factor, in other frames.
+        """Return the right side, with its factor or parameters, in other frames.
 
         Args:
             frames: The frames.
         """
+        if self.law.expression is not None:
+            values: dict[str, Any] = {term.role: self.places.series(term, frames) for _, term in self.law.right}
+            if self.factors is not None:
+                values |= dict(zip(self.law.parameters, self.factors.T[:, None, :], strict=True))
+            out = np.asarray(self.law.expression.evaluate(values), np.float64)
+            return np.broadcast_to(out, (len(frames), len(self.places)))
         right = self.places.combined(self.law.right, frames)
         return right if self.factors is None else right * self.factors[None, :]
 
@@ -68,7 +77,7 @@ class Rows:
     @cached_property
     def _between(self) -> tuple[Floats, Floats] | None:
         """The smallest and largest right side in this window and the next, of the change of a proportion."""
-        if self.factors is None or not self.law.left[0][1].change:
+        if self.factors is None or self.law.expression is not None or not self.law.left[0][1].change:
             return None
         then = self.right_at(self.places.ahead(self.frames))
         return np.minimum(self.right, then), np.maximum(self.right, then)
@@ -98,6 +107,8 @@ class Rows:
         out = np.zeros((len(self.frames), len(self.places)))
         for _, term in self.law.left:
             out += self.places.sizes(term, self.frames)
+        if self.law.expression is not None:
+            return (out + np.abs(self.right)) / 2
         for _, term in self.law.right:
             sizes = self.places.sizes(term, self.frames)
             out += sizes if self.factors is None else sizes * np.abs(self.factors)[None, :]
@@ -124,13 +135,17 @@ class Form:
         applies: In which rows the law says something; by default in all that are known.
         holds: In which of these it holds; by default where the difference of the sides is within its bounds.
         remedy: What would keep a violated law, if that is not a smaller difference of its sides.
+        formula: The right side as the text of a ``Formula``, if it is not a signed sum. Names that are no terms of a
+            law are parameters, which each place has of its own.
 
     Examples:
         >>> FORMS.load("at_least").is_one_sided, FORMS.load("equal").is_one_sided
         (True, False)
-        >>> FORMS.load("roughly")
+        >>> FORMS.load("product").formula
+        'power = k * flow * (first - second)'
+        >>> FORMS.load("equall")
         Traceback (most recent call last):
-        thence.errors.ConfigError: unknown form of law 'roughly' (known: at_least, at_most, equal, proportional, sign)
+        thence.errors.ConfigError: unknown form of law 'equall' (did you mean 'equal'?)
     """
 
     words: Callable[[Law, Pattern, str, str], str]
@@ -142,6 +157,7 @@ class Form:
     applies: Callable[[Rows], Bools] | None = None
     holds: Callable[[Rows], Bools] | None = None
     remedy: str = "other readings"
+    formula: str = ""
 
     @property
     def is_bounded(self) -> bool:
@@ -254,10 +270,15 @@ SIGN = Form(
 AT_LEAST = Form(words=_at_least, order=3, low=True)
 AT_MOST = Form(words=_at_most, order=3, high=True)
 
-_HERE = "thence.statements.laws.forms:"
+_HERE, _PHYSICS = "thence.statements.laws.forms:", "thence.statements.laws.physics:"
 FORMS = Registry(
     "form of law",
-    {name: _HERE + name.upper() for name in ("equal", "proportional", "sign", "at_least", "at_most")},
+    {
+        **{name: _HERE + name.upper() for name in ("equal", "proportional", "sign", "at_least", "at_most")},
+        **{name: _PHYSICS + name.upper() for name in ("above", "follows", "held", "line", "hinge", "clipped")},
+        **{name: _PHYSICS + name.upper() for name in ("product", "ratio", "mixing", "offset", "counter", "head_loss")},
+        "formula": _PHYSICS + "FORMULA",
+    },
     group="thence.law_forms",
     of=Form,
 )

@@ -18,6 +18,7 @@ from thence.language.patterns import Pattern
 from thence.statements.keys import key_of_data
 from thence.statements.laws.bands import Band
 from thence.statements.laws.forms import FORMS, Form
+from thence.statements.laws.formula import Formula
 from thence.statements.laws.sentences import format_counts, format_statement
 from thence.statements.laws.terms import Combination, Condition, Term
 from thence.statements.statement import PLAIN, Data, Features, HeldCounts, Kind, SearchTexts, States, Trace, Words
@@ -37,6 +38,8 @@ class PlaceCounts:
         later_held: Rows of these in which it holds.
         apart: Rows in which all parts are known but the law does not apply, such as those with a zero.
         factor: The factor of a proportion at this place, if each place has its own.
+        parameters: The parameters of a formula at this place, in the order of ``Law.parameters``.
+        sensors: The sensors of the terms of a law that names them, followed by that of its condition.
     """
 
     place: str
@@ -46,11 +49,29 @@ class PlaceCounts:
     later_held: int
     apart: int = 0
     factor: float | None = None
+    parameters: tuple[float, ...] = ()
+    sensors: tuple[str, ...] = ()
 
     @property
     def share(self) -> float:
         """Share of the rows in which the law holds; NaN without rows."""
         return self.held / self.rows if self.rows else float("nan")
+
+    def to_list(self) -> list[Any]:
+        """Return the fields, ready for JSON; parameters and sensors only if there are any."""
+        fixed = [self.place, self.rows, self.held, self.later_rows, self.later_held, self.apart, self.factor]
+        named = bool(self.parameters or self.sensors)
+        return [*fixed, list(self.parameters), list(self.sensors)] if named else fixed
+
+    @staticmethod
+    def from_list(record: Sequence[Any]) -> PlaceCounts:
+        """Return the counts of ``to_list``.
+
+        Args:
+            record: The fields.
+        """
+        fixed, named = record[:7], [tuple(one) for one in record[7:]]
+        return PlaceCounts(*fixed, *named)
 
 
 @dataclass(frozen=True)
@@ -70,6 +91,8 @@ class Law:
         later_bound: Lower bound of the share of later rows in which it holds, at the places that kept it
             before; ``None`` if there are none.
         by_place: The counts at each place.
+        formula: The formula of a law of the form ``"formula"``, as it was written.
+        remark: What else is known of the law, added to its sentence, such as the range that was seen.
 
     Raises:
         ConfigError: If the form is unknown.
@@ -97,6 +120,8 @@ class Law:
     min_confidence: float = 0.99
     later_bound: float | None = None
     by_place: tuple[PlaceCounts, ...] = ()
+    formula: str = ""
+    remark: str = ""
 
     def __post_init__(self) -> None:
         FORMS.check(self.form)
@@ -105,6 +130,48 @@ class Law:
     def definition(self) -> Form:
         """What laws of this form say, and how rows are checked."""
         return FORMS.load(self.form)
+
+    @cached_property
+    def expression(self) -> Formula | None:
+        """The formula of the right side; ``None`` where that is a signed sum."""
+        text = self.formula or self.definition.formula
+        return Formula(text) if text else None
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters of its formula."""
+        if self.expression is None:
+            return ()
+        roles = {term.role for term in self.terms}
+        return tuple(name for name in self.expression.names if name not in roles)
+
+    @property
+    def names_sensors(self) -> bool:
+        """Whether each place names the sensors of the terms, instead of a pattern of the graph."""
+        return any(term.form == "sensor" for term in self.terms)
+
+    def values(self, parameter: str) -> tuple[float, ...]:
+        """Return the values of a parameter at the places that keep the law.
+
+        Args:
+            parameter: Its name.
+        """
+        at = self.parameters.index(parameter)
+        kept = [one for one in self.by_place if not one.rows or one.share >= self.min_confidence] or self.by_place
+        return tuple(one.parameters[at] for one in kept if one.parameters)
+
+    def to_python(self, place: str | None = None) -> str:
+        """Return a Python function that computes what the law says, without imports.
+
+        Args:
+            place: The place whose parameters are used; by default the first that keeps the law.
+
+        Raises:
+            ConfigError: If the law is no formula, or there is no such place.
+        """
+        from thence.statements.laws.python_text import law_to_python
+
+        return law_to_python(self, place)
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -177,7 +244,8 @@ class Law:
         """What identifies the law: what it relates, where, and under which condition, without the fitted numbers."""
         sides = [[[sign, term.to_dict()] for sign, term in side] for side in (self.left, self.right)]
         condition = None if self.condition is None else self.condition.to_dict()
-        return key_of_data("law", [self.form, self.pattern, *sides, condition])
+        written = [self.formula] if self.formula else []
+        return key_of_data("law", [self.form, self.pattern, *sides, condition, *written])
 
     @property
     def kind(self) -> Kind:
@@ -189,14 +257,16 @@ class Law:
         """The kinds and properties of its terms, the classes of its pattern, and its places."""
         condition, pattern = self.condition, Pattern.parse(self.pattern)
         of_state = condition is not None and condition.form != "property"
+        named = [one.sensors for one in self.by_place if one.sensors]
         kinds = [term.name for term in self.terms if term.form != "property"]
         properties = [term.name for term in self.terms if term.form == "property"]
-        named = [] if condition is None else [condition.name]
+        of = [] if condition is None else [condition.name]
         return Features(
-            kinds=(*kinds, *(named if of_state else ())),
+            kinds=(*kinds, *(of if of_state else ())),
+            sensors=tuple(id for one in named for id in one),
             places=tuple(one.place for one in self.by_place),
             classes=tuple(node.label for node in pattern.nodes),
-            properties=(*properties, *(term.plus for term in self.terms), *(() if of_state else named)),
+            properties=(*properties, *(term.plus for term in self.terms), *(() if of_state else of)),
         )
 
     @property
@@ -261,10 +331,8 @@ class Law:
             "condition": None if self.condition is None else self.condition.to_dict(),
             "min_confidence": self.min_confidence,
             "later_bound": self.later_bound,
-            "counts": [
-                [one.place, one.rows, one.held, one.later_rows, one.later_held, one.apart, one.factor]
-                for one in self.by_place
-            ],
+            "counts": [one.to_list() for one in self.by_place],
+            **{name: text for name, text in (("formula", self.formula), ("remark", self.remark)) if text},
         }
 
     @staticmethod
@@ -286,7 +354,9 @@ class Law:
             condition=None if condition is None else Condition.from_dict(condition),
             min_confidence=record["min_confidence"],
             later_bound=record["later_bound"],
-            by_place=tuple(PlaceCounts(*one) for one in record["counts"]),
+            by_place=tuple(map(PlaceCounts.from_list, record["counts"])),
+            formula=record.get("formula", ""),
+            remark=record.get("remark", ""),
         )
 
 

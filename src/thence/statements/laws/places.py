@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.data.graph.discovery import Carriers
-from thence.data.graph.matching import GraphIndex, find_embeddings, find_role_members, most_specific_label
+from thence.data.graph.matching import GraphIndex, find_embeddings, most_specific_label
 from thence.data.readings.sensors import site_of_id
 from thence.data.readings.windows import WindowedReadings
 from thence.language.patterns import Pattern, StarRole
@@ -35,7 +35,7 @@ _FEW_FRAMES = 200  # frames that show how much all sensors of a kind vary
 
 
 @dataclass(frozen=True)
-class _Slots:
+class Slots:
     """Which columns are added up at each place, and what is added to them."""
 
     columns: Ints  # places × slots; −1 for an empty slot
@@ -204,19 +204,19 @@ class Places:
 
     @cached_property
     def _members(self) -> dict[str, tuple[Ints, Ints]]:
-        return {role.name: find_role_members(role.steps, self.nodes, self.index) for role in self.pattern.roles}
+        return {role.name: self.carriers.members_of(role, self.nodes, self.pattern) for role in self.pattern.roles}
 
     @cached_property
-    def _cached_slots(self) -> dict[tuple[str, str, str, str], _Slots]:
+    def _cached_slots(self) -> dict[tuple[str, str, str, str], Slots]:
         return {}
 
-    def _slots(self, term: Term) -> _Slots:
+    def _slots(self, term: Term) -> Slots:
         key = (term.form, term.name, term.role, term.plus)
         if key not in self._cached_slots:
             self._cached_slots[key] = self._make_slots(term)
         return self._cached_slots[key]
 
-    def _make_slots(self, term: Term) -> _Slots:
+    def _make_slots(self, term: Term) -> Slots:
         size = len(self)
         if term.form == "total":
             origin, nodes = self._members[term.role]
@@ -230,7 +230,7 @@ class Places:
             known = np.ones(size, bool)
             known[origin[columns < 0]] = False
             padded[~known] = _NONE
-            return _Slots(padded, known, np.zeros(size))
+            return Slots(padded, known, np.zeros(size))
         nodes = self._nodes_of(term.role)
         found = nodes >= 0
         constant = np.zeros(size)
@@ -244,7 +244,7 @@ class Places:
             columns = np.where(found, self._column_at(term.name)[np.where(found, nodes, 0)], _NONE)[:, None]
             known &= columns[:, 0] >= 0
         columns = np.where(known[:, None], columns, _NONE)
-        return _Slots(columns, known, constant)
+        return Slots(columns, known, constant)
 
     def _nodes_of(self, role: str) -> Ints:
         """The node of each place that a term is about: the place itself, or its one neighbour in a role, or −1."""
@@ -387,7 +387,7 @@ class Places:
         """Whether the readings of a sensor lie together in memory, and not those of a frame."""
         return not self.readings.values.flags.c_contiguous
 
-    def _sum(self, slots: _Slots, frames: Ints, *, sizes: bool) -> Floats:
+    def _sum(self, slots: Slots, frames: Ints, *, sizes: bool) -> Floats:
         values, layers = self.readings.values, slots.layers
         straight = len(frames) > 0 and int(frames[-1] - frames[0]) == len(frames) - 1
         chosen = slice(int(frames[0]), int(frames[-1]) + 1) if straight else frames

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from thence._base.display.percent import percent
+from thence.language.english import format_number, format_state, format_unit
 from thence.language.patterns import Pattern
-from thence.statements.laws.terms import Combination, Term
+from thence.statements.laws.terms import ON_OFF, Combination, Term
 
 if TYPE_CHECKING:
     from thence.statements.laws.law import Law
@@ -22,9 +24,51 @@ def format_statement(law: Law) -> str:
     """
     pattern = Pattern.parse(law.pattern)
     body = law.definition.words(law, pattern, format_sum(law.left, pattern), format_sum(law.right, pattern))
+    if law.names_sensors:
+        return f"{_named_scope(law)}{_guard(law)}{body}{f' ({law.remark})' if law.remark else ''}"
     if law.condition is not None and law.condition.form == "state":
-        body = f"while its {spell(law.condition.name)} is {law.condition.value}, {body}"
+        name, state = law.condition.name, str(law.condition.value)
+        body = f"while {format_state(name, state) or f'its {spell(name)} is {state}'}, {body}"
     return f"{_scope(law, pattern)}: {body}"
+
+
+def _named_scope(law: Law) -> str:
+    """The places of a law that names its sensors, unless there is one that has no name of its own."""
+    places = [one for one in law.by_place if one.rows] or list(law.by_place)
+    if len(places) != 1:
+        return f"at {len(places):,} places: "
+    return "" if places[0].place in places[0].sensors else f"at {places[0].place}: "
+
+
+def _guard(law: Law) -> str:
+    """The state in which a law that names its sensors holds."""
+    condition = law.condition
+    if condition is None:
+        return ""
+    named = call(law, condition.name)
+    if condition.form == "state":
+        return f"while {named} is {condition.value}, "
+    limit = float(condition.value)
+    if limit == ON_OFF:
+        return f"while {named} is 1, "
+    return (
+        f"while {named} is above {format_number(limit)}{f' {format_unit(condition.unit)}' if condition.unit else ''}, "
+    )
+
+
+def call(law: Law, name: str) -> str:
+    """Return what a sensor is called: by its kind, or by its id where it has none.
+
+    Args:
+        law: The law.
+        name: The name of a term, or of the condition.
+    """
+    is_id = any(id == name or _LOCAL.sub("", id) == name for one in law.by_place for id in one.sensors)
+    return name if is_id else f"the {spell(name)}"
+
+
+_LOCAL = re.compile(r"^.*[./: |]")
+"""What the name of a sensor begins with, before its own part."""
 
 
 def _scope(law: Law, pattern: Pattern) -> str:

@@ -17,9 +17,11 @@ class Term:
     """A quantity at a place.
 
     Args:
-        form: ``"reading"``, ``"total"`` over the neighbours in a role, or ``"property"``.
-        name: The kind of the sensors, or the name of the property.
-        role: The name of the role in the pattern; an empty string for the place itself.
+        form: ``"reading"``, ``"total"`` over the neighbours in a role, ``"property"``, or ``"sensor"`` for a sensor
+            that each place names itself, wherever it is.
+        name: The kind of the sensors, or the name of the property; of a sensor without kind, its id.
+        role: The name of the role in the pattern; an empty string for the place itself. Of a sensor, its name in the
+            formula of the law.
         unit: The unit.
         plus: A property of the same node that is added to the reading; an empty string for none.
         change: Whether the term is the change of the reading per hour, until the next window.
@@ -30,7 +32,7 @@ class Term:
         True
     """
 
-    form: Literal["reading", "total", "property"]
+    form: Literal["reading", "total", "property", "sensor"]
     name: str
     role: str = ""
     unit: str = ""
@@ -57,33 +59,41 @@ Combination: TypeAlias = tuple[tuple[int, Term], ...]
 """A signed sum of terms: (1 or −1, term) each; an empty one is 0."""
 
 
+ON_OFF = 0.5
+"""Between the two numbers of a state that reads 0 or 1."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Condition:
     """Which rows or places a law is about.
 
     Args:
-        form: ``"state"`` for rows in which a sensor of the place reads a state, ``"property"`` for places with a
-            property value, ``"without"`` for places that have no sensor of a kind.
+        form: ``"state"`` for rows in which a sensor of the place reads a state, ``"above"`` for those in which it
+            reads more than a number, ``"property"`` for places with a property value, ``"without"`` for places that
+            have no sensor of a kind.
         name: The kind of the sensor, or the name of the property.
         value: The state or value, as text; empty for ``"without"``.
+        unit: The unit of the number of ``"above"``.
 
     Examples:
         >>> Condition.from_dict({"form": "state", "name": "status", "value": "closed"}).value
         'closed'
     """
 
-    form: Literal["state", "property", "without"]
+    form: Literal["state", "above", "property", "without"]
     name: str
     value: str = ""
+    unit: str = ""
 
     @property
     def is_of_places(self) -> bool:
         """Whether the condition is about places and not about rows."""
-        return self.form != "state"
+        return self.form in ("property", "without")
 
     def to_dict(self) -> dict[str, str]:
         """Return the fields, ready for JSON."""
-        return {"form": self.form, "name": self.name, "value": self.value}
+        fixed = {"form": self.form, "name": self.name, "value": self.value}
+        return {**fixed, "unit": self.unit} if self.unit else fixed
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Condition:

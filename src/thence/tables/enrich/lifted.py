@@ -7,8 +7,9 @@ frames, not embeddings × frames. With ``scope="sensor"`` a reading becomes its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,10 @@ from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.transactions import TransactionTable
 
 Codes = npt.NDArray[np.int16]
+_USUAL = 3
+"""The usual minimum of embeddings, which gives way where sensors would be in no pattern; a higher one was asked for."""
+_MOST_LOOKED_AT = 10_000_000
+"""The most embeddings that are looked at to see which sensors patterns read."""
 
 
 def lifted_table(
@@ -65,7 +70,7 @@ def lifted_table(
         patterns: ``"auto"``, ``"stars"`` or ``"paths"`` to discover patterns, or the patterns.
         hops: Maximum number of edges of a discovered path.
         min_embeddings: Minimum number of embeddings of a discovered pattern; of two systems, two are enough, and of a
-            unit with its points, one.
+            unit with its points, one. Up to 3, patterns of fewer are used for sensors that are in no other.
         max_embeddings: Maximum number of embeddings of a pattern.
         edges: Whether to add labels and edges of the graph as columns.
 
@@ -79,21 +84,24 @@ def lifted_table(
     if readings.site_times:
         # A pattern with one place in each of several systems is worth as much as one with several places in one.
         min_embeddings = min(min_embeddings, max(2, len(readings.site_times)))
-    if isinstance(patterns, str) and patterns in ("auto", "stars", "paths"):
+    asked = not (isinstance(patterns, str) and patterns in ("auto", "stars", "paths"))
+    if not asked:
         carriers = Carriers.of(index, kind_of, dict(around.binding))
-        chosen, notes = discover(
+        find = partial(
+            discover,
             carriers,
             hops=hops,
-            min_embeddings=min_embeddings,
             max_embeddings=max_embeddings,
             paths=patterns != "stars",
             stars=patterns != "paths",
             nearest=[sensor.id for sensor in readings.numeric],
         )
+        chosen, notes = find(min_embeddings=min_embeddings)
+        if patterns == "auto" and min_embeddings <= _USUAL:
+            chosen += _patterns_of_few(chosen, carriers, find)
         if not chosen:
-            notes.append(
-                f"no pattern of up to {hops} edges between nodes with sensors has {min_embeddings} or more embeddings"
-            )
+            least = f"{min_embeddings} or more embeddings" if min_embeddings > _USUAL else "an embedding"
+            notes.append(f"no pattern of up to {hops} edges between nodes with sensors has {least}")
     else:
         given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
         parsed = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
@@ -120,12 +128,41 @@ def lifted_table(
             # With earlier bins, patterns are those of earlier rules, which another system need not have.
             notes.append(f"the pattern {pattern} is left out: {error.message}")
             continue
+        if block is None and asked and not discretizer.binnings:
+            raise PatternError(
+                f"the pattern {pattern} matches no place of the graph where its sensors are",
+                hint="thence check shows the classes, relations and kinds that there are",
+            )
         if block is None:
             notes.append(f"the pattern {pattern} has no embedding among the nodes with sensors")
         else:
             blocks.append(block)
     fitted = replace(encoder.fitted(), bin_edges=discretizer.bin_edges)
     return TransactionTable(tuple(blocks), "lifted", fitted, (*carriers.units.notes, *notes))
+
+
+def _patterns_of_few(
+    chosen: Sequence[Pattern], carriers: Carriers, find: Callable[..., tuple[list[Pattern], list[str]]]
+) -> list[Pattern]:
+    """Patterns with fewer embeddings than asked for, about nodes whose sensors are in no other pattern.
+
+    Where no pattern has two places, the system is so small that one embedding is all that it has.
+    """
+    small = not any(pattern.links for pattern in chosen)
+    rest = set(np.flatnonzero(carriers.mask()).tolist())
+    covered: set[int] = set()
+    for pattern in chosen:
+        rows = find_embeddings(
+            pattern, carriers.index, allowed=_allowed_nodes(pattern, carriers), limit=_MOST_LOOKED_AT
+        )
+        hosts = {sensor.host for sensor in pattern.sensors}
+        at = [place for place, variable in enumerate(pattern.nodes) if variable.name in hosts]
+        covered |= set(rows[:, at].ravel().tolist())
+    if not (rest - covered or small):
+        return []
+    found, _ = find(min_embeddings=1, only=rest if small else rest - covered)
+    known = set(map(str, chosen))
+    return [pattern for pattern in found if str(pattern) not in known]
 
 
 @dataclass(frozen=True)
@@ -262,19 +299,7 @@ def _sensor_choices(
 ) -> tuple[npt.NDArray[np.int64], list[tuple[str, ...]]]:
     """Find the embeddings of the nodes, and the sensor for each sensor variable ("" if there is none)."""
     index, carried = carriers.index, carriers.matched_by(pattern)
-    allowed: dict[str, npt.NDArray[np.bool_]] = {}
-    for variable in pattern.nodes:
-        own = [s for s in pattern.sensors if s.host == variable.name]
-        mask = np.ones(len(index.ids), bool)
-        for sensor in own:
-            if sensor.kind and not sensor.optional and sensor.kind not in carried:
-                raise PatternError(f"no sensor has the kind '{sensor.kind}'", hint="known kinds: " + ", ".join(carried))
-            if not sensor.optional:
-                mask &= carriers.mask(sensor.kind or None, pattern=pattern)
-        if own and all(s.optional for s in own) and not pattern.is_star:
-            mask &= np.any([carriers.mask(s.kind or None, pattern=pattern) for s in own], axis=0)
-        allowed[variable.name] = mask
-    rows = find_embeddings(pattern, index, allowed=allowed, limit=limit)
+    rows = find_embeddings(pattern, index, allowed=_allowed_nodes(pattern, carriers), limit=limit)
     host = {v.name: i for i, v in enumerate(pattern.nodes)}
     nodes: list[list[int]] = []
     sensors: list[tuple[str, ...]] = []
@@ -293,6 +318,24 @@ def _sensor_choices(
                 hint="make it more specific, or raise max_embeddings",
             )
     return np.array(nodes, np.int64).reshape(len(nodes), len(pattern.nodes)), sensors
+
+
+def _allowed_nodes(pattern: Pattern, carriers: Carriers) -> dict[str, npt.NDArray[np.bool_]]:
+    """The nodes that each variable of a pattern may be, by the sensors that it asks for."""
+    index, carried = carriers.index, carriers.matched_by(pattern)
+    allowed: dict[str, npt.NDArray[np.bool_]] = {}
+    for variable in pattern.nodes:
+        own = [s for s in pattern.sensors if s.host == variable.name]
+        mask = np.ones(len(index.ids), bool)
+        for sensor in own:
+            if sensor.kind and not sensor.optional and sensor.kind not in carried:
+                raise PatternError(f"no sensor has the kind '{sensor.kind}'", hint="known kinds: " + ", ".join(carried))
+            if not sensor.optional:
+                mask &= carriers.mask(sensor.kind or None, pattern=pattern)
+        if own and all(s.optional for s in own) and not pattern.is_star:
+            mask &= np.any([carriers.mask(s.kind or None, pattern=pattern) for s in own], axis=0)
+        allowed[variable.name] = mask
+    return allowed
 
 
 def _choices(slots: Sequence[SensorVariable], options: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
