@@ -115,12 +115,12 @@ def run_ahu(store: Any, given: Any) -> None:
 
 INTRODUCTION = """## Air handling units of LBNL
 
-The share of each day with an alarm, at 5 minutes. Every fault lasts one day. All methods but the hand-written rules learn on the
-same normal days, cross-fitted over them, with the same memory (1 h), and their thresholds come from the greatest values of these
-days by the same function (one false alarm a month). With less than four normal days they are **refused**: nothing is known about how
-days differ, and only states that were never seen and laws that were never violated raise alarms. A fault is "told apart" if
-it is alarmed for at least a tenth of its day, and at least twice as long as the normal days are. Settings were looked at on
-MZVAV-2-1.
+The share of each day with an alarm, at 5 minutes. Every fault lasts one day. All methods but the hand-written rules
+learn on the same normal days, cross-fitted over them, with the same memory (1 h), and their thresholds come from the
+greatest values of these days by the same function (one false alarm a month). With less than four normal days they are
+**refused**: nothing is known about how days differ, and only states that were never seen and laws that were never
+violated raise alarms. A fault is "told apart" if it is alarmed for at least a tenth of its day, and at least twice as
+long as the normal days are. Settings were looked at on MZVAV-2-1.
 """
 
 

@@ -181,6 +181,7 @@ def measure(name: str, few: bool, quick: bool) -> dict[str, Any]:
         "tpr": score.tpr,
         "tnr": score.tnr,
         "rows": rows,
+        "others": others,
         **detector.describe(),
     }
 
