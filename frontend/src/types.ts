@@ -56,6 +56,8 @@ export interface Card {
   about: "law" | "control" | "rule";
   id: number;
   place: string;
+  spot: number | null;
+  violations: number[];
   why: string;
   traces: Trace[];
   held: Span[];
@@ -249,6 +251,7 @@ export interface NodeShare {
 }
 
 export interface PlaceShare {
+  spot: number;
   name: string;
   rows: number;
   held: number;
@@ -418,6 +421,15 @@ export interface FindingsPage {
   milliseconds: number;
 }
 
+export interface Here {
+  kind: string;
+  id: number;
+  sentence: string;
+  rows: number;
+  held: number;
+  exception: boolean;
+}
+
 export interface Hit {
   kind: "place" | "sensor";
   id: string;
@@ -439,20 +451,14 @@ export interface NodeDetail {
   properties: string[][];
   sensors: string[];
   neighbours: string[];
+  here: Here[];
+  alerts: Alert[];
   findings: number;
 }
 
 export interface Outline {
-  facts: Fact[];
   mining: Mining;
   notes: string[];
-}
-
-export interface Places {
-  rule: number;
-  n_places: number;
-  nodes: string[];
-  why: string;
 }
 
 export interface Problem {

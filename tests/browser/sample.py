@@ -85,6 +85,8 @@ def sample_card(key: str, *, number: int = 0, about: str = "rule", frames: int =
         "about": about,
         "id": number,
         "place": "junction 117",
+        "spot": 1,
+        "violations": [],
         "why": "The place with the most readings; a week in which it failed twice",
         "traces": traces,
         "held": held,
@@ -96,6 +98,7 @@ def sample_card(key: str, *, number: int = 0, about: str = "rule", frames: int =
         },
         "places": [
             {
+                "spot": k,
                 "name": f"junction {k}" if k else HOSTILE[0],
                 "rows": 300,
                 "held": 300 - 3 * k if k != 2 else 120,

@@ -99,8 +99,11 @@ def test_later_files_are_read_as_the_run_read_its_own(tmp_path: Path) -> None:
     path = tmp_path / "mill.csv"
     noise = np.random.default_rng(0).normal(0, 0.1, N)
     plant(mill_kWh=meter(), draw=LOAD + noise.round(3)).write_csv(path)
-    run = th.mine(path, progress="off")
+    run = th.mine(path, confirm=False, progress="off")
     assert list(run.config.input.read_sensors["counters"]) == ["mill_kWh"]
+    assert any(
+        "must arrive as rates per hour: 'mill_kWh'" in note for note in th.Monitor(run, th.read_system(path)).notes
+    )
     later = tmp_path / "later.csv"
     plant(mill_kWh=meter(start=9e5), draw=LOAD)[:60].write_csv(later)  # too short to find a counter in it
     found = th.apply(th.load_run(run.save(tmp_path / "run").path or ""), later)

@@ -344,8 +344,10 @@ class History(TypedDict):
 
 
 class PlaceShare(TypedDict):
-    """How a rule does in one place."""
+    """How a rule or a law does in one place."""
 
+    spot: int
+    """The number of the place, by which its evidence can be asked for."""
     name: str
     rows: int
     held: int
@@ -364,6 +366,10 @@ class Card(TypedDict):
     id: int
     place: str
     """The place that is shown, in words."""
+    spot: int | None
+    """Its number among the places; ``None`` if there is only the whole system."""
+    violations: list[int]
+    """The moments at which it begins to be violated at this place, over the whole time; at most 1,000."""
     why: str
     """Why this place and this period are shown, in words."""
     traces: list[Trace]
@@ -372,7 +378,7 @@ class Card(TypedDict):
     history: History | None
     """``None`` for a law of so many rows that they are not counted again."""
     places: list[PlaceShare]
-    """Exceptions first, then the places with most rows; at most 60. Empty for rules about the whole system."""
+    """Exceptions first, then the places with most rows. Empty for rules about the whole system."""
     n_places: int
     """All places where it applies."""
     nodes: list[str]
