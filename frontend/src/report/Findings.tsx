@@ -13,6 +13,8 @@ import { Evidence, Section, nodesOf, useShared } from "./parts";
 
 const PAGE = 30;
 const MOST_HITS = 8;
+/** So many of each fit on the second sheet of paper. */
+const PRINTED = 10;
 type What = "" | "control" | "law" | "rule" | "place" | "sensor";
 
 interface Hit {
@@ -42,20 +44,25 @@ export interface ListProps {
 }
 
 export function Findings({ filter, change }: ListProps) {
-  const { report, cards, hint, light } = useShared();
+  const { report, cards, hint, light, printing } = useShared();
   const { rules, laws, controls } = report;
   const [what, setWhat] = useState<What>("");
   const [sort, setSort] = useState<Sort | null>(null);
   const [limit, setLimit] = useState(PAGE);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const field = useSearchKey();
+  const byId = useMemo(() => new Map(rules.map((rule) => [rule.id, rule])), [rules]);
   const found = useMemo(() => {
     const having = new Set(search(report.search, filter.text).map(({ kind, id }) => `${kind} ${id}`));
     const passing = new Set(rules.filter((rule) => having.has(`rule ${rule.id}`) && passes(rule, filter)).map((rule) => rule.id));
     return {
       control: controls.filter((row) => row.members.some((id) => having.has(`control ${id}`)) && passesLogic(row, row.switches > 0 ? row.explained / row.switches : null, filter)),
       law: laws.filter((row) => having.has(`law ${row.id}`) && passesLogic(row, row.share, filter)),
-      rule: rules.filter((rule) => rule.shown_with === null && rule.members.some((id) => passing.has(id))),
+      // Of a family the first rule that passes is listed, with the others that do as its variants.
+      rule: rules
+        .filter((rule) => rule.shown_with === null)
+        .map((rule) => rule.members.filter((id) => passing.has(id)))
+        .flatMap((members) => { const first = byId.get(members[0] ?? -1); return first === undefined ? [] : [{ ...first, members }]; }),
     };
   }, [report, filter]);
   const hits = useMemo(() => hitsOf(report.drawing?.nodes ?? [], filter.text), [report, filter.text]);
@@ -70,6 +77,7 @@ export function Findings({ filter, change }: ListProps) {
   };
   const shows = (kind: What): boolean => what === kind || (what === "" && kind !== "place" && kind !== "sensor");
   const logic = [...(shows("control") ? found.control : []), ...(shows("law") ? found.law : [])];
+  const most = printing ? PRINTED : limit;
   const things = hits.filter((hit) => what === "" || what === hit.kind);
   const toggle = (id: number) => {
     const next = new Set(open);
@@ -131,12 +139,12 @@ export function Findings({ filter, change }: ListProps) {
       )}
       {logic.length > 0 && (
         <ul class="statements">
-          {logic.map((row) => (row.kind === "control" ? <ControlItem key={`control ${row.id}`} control={row} /> : <LawItem key={`law ${row.id}`} law={row} />))}
+          {(printing ? logic.slice(0, PRINTED) : logic).map((row) => (row.kind === "control" ? <ControlItem key={`control ${row.id}`} control={row} /> : <LawItem key={`law ${row.id}`} law={row} />))}
         </ul>
       )}
       {shows("rule") && listed.length > 0 && (
         <RuleTable
-          rules={listed.slice(0, limit)}
+          rules={listed.slice(0, most)}
           sort={sort}
           onSort={setSort}
           open={open}
@@ -155,6 +163,7 @@ export function Findings({ filter, change }: ListProps) {
           </span>
         </p>
       )}
+      {printing && (logic.length > PRINTED || listed.length > PRINTED) && <p class="muted small">The first {whole(PRINTED)} rules and the first {whole(PRINTED)} others are printed.</p>}
       {report.rules_left_out > 0 && (
         <p class="muted small">
           {plural(report.rules_left_out, "rule")} of the run {report.rules_left_out === 1 ? "is" : "are"} not on this page; <code>thence show</code> and <code>thence explore</code> show them all.
