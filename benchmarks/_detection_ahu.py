@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import polars as pl
+from _detection_baselines import BASELINES, alarms_of
 
 import thence as th
 from thence import scoring
-from thence.checks.detect.detector import hold_out
-from thence.checks.detect.memory import alarm_level, smooth
 from thence.data.readings.windows import WindowedReadings, window
 
 UNITS = ("MZVAV-2-1", "SZCAV", "SZVAV")
 TRAIN_DAYS = {"MZVAV-2-1": 8, "SZCAV": 1, "SZVAV": 3}
-EVERY, MEMORY = 5 / 60, 1.0
 PER_MONTH = 1.0
 METHODS = ("thence", "hand-written rules", "isolation forest", "PCA residual")
 
@@ -40,49 +37,6 @@ def split(system: th.System) -> tuple[th.System, th.System, list[Any], list[Any]
 
     is_learned = day.is_in(learn)
     return part(is_learned), part(~is_learned), learn, normal[TRAIN_DAYS[unit] :]
-
-
-def numbers(readings: WindowedReadings) -> np.ndarray:
-    """All readings as numbers; gaps are filled with the last value, for methods that know no gaps."""
-    states = [np.where(codes < 0, np.nan, codes) for codes, _ in readings.states.values()]
-    table = np.column_stack([readings.values, *states]) if states else readings.values
-    return pl.DataFrame(table).fill_nan(None).fill_null(strategy="forward").fill_null(0.0).to_numpy()
-
-
-def calibrated(
-    scores: np.ndarray, readings: WindowedReadings, normal: np.ndarray, before: WindowedReadings
-) -> np.ndarray:
-    """Alarms of a method by the calibration of the detector: the same memory, held-out time and rate."""
-    held = hold_out(before)
-
-    def faded(values: np.ndarray, own: WindowedReadings) -> tuple[np.ndarray, np.ndarray]:
-        hours = own.times.astype("datetime64[us]").astype(np.int64) / 3.6e9
-        return smooth(values[None, :], hours, every=EVERY, memory=MEMORY)[0], hours
-
-    usual, hours = faded(normal, before)
-    level = alarm_level(usual[held], hours[held], every=EVERY, memory=MEMORY, per_month=PER_MONTH)
-    return faded(scores, readings)[0] > level
-
-
-def forest(learn: np.ndarray, seed: int = 0) -> Callable[[np.ndarray], np.ndarray]:
-    from sklearn.ensemble import IsolationForest
-
-    model = IsolationForest(random_state=seed).fit(learn)
-    return lambda table: -model.score_samples(table)
-
-
-def residual(learn: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    from sklearn.decomposition import PCA
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler().fit(learn)
-    model = PCA(n_components=0.95, svd_solver="full").fit(scaler.transform(learn))
-
-    def score(table: np.ndarray) -> np.ndarray:
-        scaled = scaler.transform(table)
-        return ((scaled - model.inverse_transform(model.transform(scaled))) ** 2).sum(axis=1)
-
-    return score
 
 
 def hand_written(readings: WindowedReadings) -> np.ndarray:
@@ -122,15 +76,14 @@ def hand_written(readings: WindowedReadings) -> np.ndarray:
 def measure(unit: str) -> dict[str, Any]:
     system = th.datasets.load("lbnl-ahu", unit=unit)
     normal, later, learned, tested = split(system)
-    detector = th.Detector(windows="5min", memory="1h", retire_after=None, false_alarms=PER_MONTH).fit(normal)
+    detector = th.Detector(windows="5min", retire_after=None, false_alarms=PER_MONTH).fit(normal)
     found = detector.detect(later)
     readings, before = window(later.sensors, "5min"), window(normal.sensors, "5min")
-    table, usual = numbers(readings), numbers(before)
-    fit = ~hold_out(before)
     alarms = {"thence": found.frame["alarm"].to_numpy(), "hand-written rules": hand_written(readings)}
-    for name, make in (("isolation forest", forest), ("PCA residual", residual)):
-        score = make(usual[fit])
-        alarms[name] = calibrated(score(table), readings, score(usual), before)
+    for name, make in BASELINES.items():
+        alarm = alarms_of(make, before, readings, per_month=PER_MONTH)
+        if alarm is not None:
+            alarms[name] = alarm
     faults: list[str | None] = [None] * len(readings)
     times = readings.times.astype("datetime64[D]").astype(object)
     what = {

@@ -84,7 +84,7 @@ def force(epanet: Network, step: int) -> None:
     for attack in ATTACKS:
         first, end = attack.steps
         if attack.link and first <= step < end:
-            index = epanet._index("EN_getlinkindex", attack.link)
+            index = epanet._index("link", attack.link)
             epanet._call("EN_setlinkvalue", ctypes.c_int(index), ctypes.c_int(STATUS), ctypes.c_double(attack.opened))
 
 

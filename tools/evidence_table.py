@@ -20,7 +20,7 @@ def evidence_rows(prefix: str) -> tuple[Sequence[str], Iterable[Sequence[str]]]:
     """
     pages = {name: f"[{name}]({prefix}{page})" for name, page in PAGES.items()}
     return ["question", "measured", ""], [
-        ["Does it find controls it was not told?", _controls(), pages["rediscovery"]],
+        ["Does it find known controls?", _controls(), pages["rediscovery"]],
         ["Do laws hold at hidden places, later?", _laws(), pages["laws"]],
         ["Do findings hold later?", _later(), pages["later"]],
         ["Nothing from noise?", _noise(), pages["noise"]],
@@ -78,9 +78,7 @@ def _noise() -> str:
 def _leaks() -> str:
     path = DOCS / "results" / "detection" / "record.md"
     ours = find_cell(path, ("thence, sparse",), "F1")
-    theirs = max(
-        find_cell(path, (f"minimum night flow, {share} % (published)",), "F1") for share in (10, 20, 30)
-    )
+    theirs = max(find_cell(path, (f"minimum night flow, {share} % (published)",), "F1") for share in (10, 20, 30))
     found = find_cell(path, ("the detector's 69",), "leaks found within 300 m")
     chance = find_cell(path, ("as many at the same times, random pipes: mean (5–95 %)",), "leaks found within 300 m")
     return f"Hanoi: F1 {ours} (published baseline {theirs}); L-Town: {found} located, by chance {chance.split()[0]}"

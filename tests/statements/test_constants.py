@@ -11,8 +11,9 @@ import pytest
 
 import thence as th
 from thence.checks.monitor.batches import Batch
+from thence.data.readings.windows import window
 from thence.runs.preparation import Prepared
-from thence.statements.constants import Constant, same_number
+from thence.statements.constants import Constant, find_constants, same_number
 from thence.statements.schema import statement_from_dict
 from thence.statements.statement import Words
 
@@ -55,6 +56,16 @@ def test_constants_are_named_and_kept(run: th.Run, tmp_path: Path) -> None:
     (note,) = [note for note in run.summary["notes"] if "never changed" in note]
     assert "'spare_run = 0', 'spare_flow = 0', 'dosing_rate = 1.234'" in note
     assert th.load_run(run.save(tmp_path / "run").path or "").constants == run.constants
+
+
+def test_a_state_shorter_than_half_a_window_is_a_change() -> None:
+    """Regression: a door that opens for seconds was said to be closed all the time."""
+    opened = [(DAY0 + timedelta(minutes=20 * k), "shut") for k in range(300)]
+    opened += [(DAY0 + timedelta(minutes=20 * k - 0.2), "ajar") for k in range(50, 300, 25)]
+    frame = pl.DataFrame(sorted(opened), schema=["at", "gate"], orient="row")
+    readings = window(th.read_sensors(frame), "20min", hold="1h")
+    assert set(readings.states["gate"][0].tolist()) == {readings.states["gate"][1].index("shut")}
+    assert not find_constants(readings, lambda _: "")
 
 
 def test_what_changes_later_is_told_first(run: th.Run) -> None:

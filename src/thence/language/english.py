@@ -36,6 +36,7 @@ _CALENDAR_COMPARISONS = {
     Operator.GT: "after {}",
     Operator.GE: "from {} on",
 }
+_SHORT_DIGITS, _MOST_DIGITS = 6, 12
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-6, 1e15
 """Numbers beyond these have an exponent."""
 _POINTS = frozenset({"sensor", "command", "setpoint", "status", "alarm", "meter"})
@@ -76,6 +77,27 @@ def format_number(value: float, *, minus: str = "−") -> str:
     return "0" if text == "-0" else text.replace("-", minus)
 
 
+def format_short(value: float, width: float = math.inf) -> str:
+    """Format a number for a sentence: one of more than twelve digits with six, or as many as show its range.
+
+    Readings and bins have fewer, and are printed as they are; more are those of a mean, such as a third.
+
+    Args:
+        value: The number.
+        width: Width of the range of which it is an end, of which at least a thousandth is shown.
+
+    Examples:
+        >>> format_short(1 / 3), format_short(-2.999995), format_short(101325 + 1 / 3, 0.2)
+        ('0.333333', '−2.999995', '101,325.3333')
+    """
+    if len(Decimal(repr(float(value))).normalize().as_tuple().digits) <= _MOST_DIGITS or math.isinf(value):
+        return format_number(value)
+    digits = _SHORT_DIGITS - 1 - math.floor(math.log10(abs(value)))
+    if 0 < width < math.inf:
+        digits = max(digits, 3 - math.floor(math.log10(width)))
+    return format_number(round(value, digits) if digits < 300 else value)
+
+
 def format_unit(unit: str) -> str:
     """Return a unit as it is printed: ``m³/h`` for ``m3/h``.
 
@@ -92,17 +114,18 @@ def format_unit(unit: str) -> str:
 def _range_text(interval: Interval, unit: str) -> str:
     """Format a range: by the value that it stands for, or by its ends."""
     if interval.at is not None:
-        return f"{format_number(interval.at)}{unit}"
+        return f"{format_short(interval.at)}{unit}"
     after, last = just_below(interval.low), just_below(interval.high)
-    begin = f"at least {format_number(interval.low)}" if after is None else f"above {format_number(after)}"
-    end = f"below {format_number(interval.high)}" if last is None else f"at most {format_number(last)}"
+    width = interval.high - interval.low
+    begin = f"at least {format_short(interval.low, width)}" if after is None else f"above {format_short(after, width)}"
+    end = f"below {format_short(interval.high, width)}" if last is None else f"at most {format_short(last, width)}"
     # Beyond the largest float there is nothing.
     from_below, to_above = interval.low <= -sys.float_info.max, interval.high >= sys.float_info.max
     if from_below or to_above:
         return "any number" if from_below and to_above else f"{end if from_below else begin}{unit}"
     if after is not None or last is not None:
         return f"{begin} {'but' if last is None else 'and'} {end}{unit}"
-    low, high = format_number(interval.low), format_number(interval.high)
+    low, high = format_short(interval.low, width), format_short(interval.high, width)
     dash = " to " if "−" in low + high else "–"
     return f"{low}{dash}{high}{unit}"
 

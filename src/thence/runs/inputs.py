@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from thence._base.progress import Progress, silent
 from thence.data.graph.binding import Binding, bind
+from thence.data.graph.common_units import with_common_units
 from thence.data.graph.habits import describe_binding, in_one_habit
 from thence.data.graph.name_rules import DEFAULT_RULES, references_in
 from thence.data.graph.ontology import Ontology
@@ -122,7 +123,7 @@ def load_job(config: Config, *, progress: Progress = silent) -> System:
     """
     mode = config.enrich.mode
     if not config.system:
-        return load_system(config.input, mode, progress=progress)
+        return with_common_units(load_system(config.input, mode, progress=progress))
     common = {f.name: getattr(config.input, f.name) for f in fields(InputConfig)}
     units = config.input.read_sensors.get("units")
     if units is not None:
@@ -134,17 +135,24 @@ def load_job(config: Config, *, progress: Progress = silent) -> System:
         system = load_system(InputConfig(**{**common, **own}), mode, progress=progress)
         systems.append(replace(system, name=one.name))
     require_units(units or {}, (sensor for system in systems for sensor in system.sensors.sensors))
-    return System.of_sites(systems)
+    return with_common_units(System.of_sites(systems))
 
 
 def gather_system(
     sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str = "none"
 ) -> System:
-    """Return the system that a caller passes as one object, as objects and paths, or the several of a list."""
+    """Return the system that a caller passes as one object, as objects and paths, or the several of a list.
+
+    The sensors of a kind have one unit.
+    """
+    return with_common_units(_gathered(sensors, graph, binding, ontology, given, enrich))
+
+
+def _gathered(sensors: Any, graph: Any, binding: Any, ontology: Any, given: InputConfig, enrich: str) -> System:
     if isinstance(sensors, System) and len(sensors.sites) > 1:
         sensors = sensors.sites
     if isinstance(sensors, (list, tuple)) and sensors and all(isinstance(one, System) for one in sensors):
-        return System.of_sites(gather_system(one, graph, binding, ontology, given, enrich) for one in sensors)
+        return System.of_sites(_gathered(one, graph, binding, ontology, given, enrich) for one in sensors)
     if isinstance(sensors, System):
         for part, name in ((graph, "graph"), (binding, "binding"), (ontology, "ontology")):
             if part is not None:

@@ -15,6 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from thence._base.memory import Workspace, open_workspace
+from thence.data.graph.common_units import with_common_units
 from thence.data.graph.system import System
 from thence.data.graph.units import find_units
 from thence.data.readings.durations import format_duration
@@ -23,7 +24,7 @@ from thence.data.readings.pooling import cut_sites, pool_readings
 from thence.data.readings.sensors import as_utc
 from thence.data.readings.windows import WindowedReadings, window
 from thence.errors import ConfigError, InputError, nearest
-from thence.language.items import Role
+from thence.language.items import Aspect, Role
 from thence.runs.configuration import AUTO, Config, InputConfig, WindowsConfig
 from thence.runs.inputs import gather_system
 from thence.runs.options import OTHER_DEFAULTS, FeatureOptions, TableOptions, with_keywords, with_options
@@ -344,6 +345,7 @@ def prepare(
         config = with_clock(with_zone(like, system), system)
         return Prepared(system, config, window_readings(system, config, clean=True))
     bins, chosen = like.discretizer, like.rules if rules is None else rules
+    system = with_common_units(system, wanted=_units_of(like))
     sensors = [sensor for site in system.sites for sensor in site.sensors.sensors]
     if same_system is None and not _is_same_system(chosen, bins, system, [sensor.id for sensor in sensors]):
         same_system = False
@@ -351,6 +353,12 @@ def prepare(
         system = replace(system, sensors=read_alike(system.sensors, bins))
     config = _config_like(chosen, like, {sensor.kind for sensor in sensors})
     return Prepared(system, config, window_readings(system, config), bins, same_system=same_system)
+
+
+def _units_of(run: Run) -> dict[str, str]:
+    """The unit of each kind in the rules of a run."""
+    features = [item.feature for item in run.rules.items]
+    return {one.label: one.unit for one in features if one.label and one.unit and one.aspect is Aspect.MEASUREMENT}
 
 
 def _is_same_system(rules: RuleSet, earlier: Discretizer | None, here: System, sensors: Sequence[str]) -> bool:

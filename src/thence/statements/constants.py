@@ -249,7 +249,7 @@ class Constants(Sequence[Constant]):
             return ()
         names = quote_names(f"{one.sensor} = {_short(one.value)}" for one in self.found)
         count = f"{len(self)} sensor{'s' * (len(self) > 1)}"
-        return (f"{count} never changed, so that no rule is about them; that they change later is said first: {names}",)
+        return (f"{count} never changed, and no rule is about them; a later change is reported first: {names}",)
 
     def changed(self, readings: WindowedReadings) -> tuple[str, ...]:
         """Return a sentence for each sensor that reads anything else now.
@@ -311,5 +311,6 @@ def _values_of(readings: WindowedReadings) -> Iterable[tuple[str, tuple[str | fl
             yield numeric[start + at].id, (float(low[at]), int(counts[at]))
     for id, (codes, states) in readings.states.items():
         present = codes[codes >= 0]
-        if len(present) >= LEAST_WINDOWS and (present == present[0]).all():
+        # A state that lasted less than half a window is in none of them: it is among the states that were read.
+        if len(states) == 1 and len(present) >= LEAST_WINDOWS:
             yield id, (states[int(present[0])], len(present))

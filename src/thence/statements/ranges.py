@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.readings.resolution import find_resolution
 from thence.language.english import format_rule
 from thence.language.items import Feature, Interval, Item
 from thence.statements.keys import key_of_data
@@ -111,7 +112,8 @@ class Ranges:
         columns = {sensor.id: at for at, sensor in enumerate(readings.numeric)}
         none = np.full(len(readings), np.nan)
         given, own = (readings.values[:, columns[id]] if id in columns else none for id in (self.given, self.sensor))
-        applies, violated = check_ranges(self, given, own)
+        step = readings.resolutions[self.sensor].step if self.sensor in columns else 0.0
+        applies, violated = check_ranges(self, given, own, step=step)
         return States.of(("",), applies=applies[None], holds=~violated[None], missing=~applies[None])
 
     def traces(self, data: Data, place: str = "") -> tuple[Trace, ...]:
@@ -173,23 +175,31 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def check_ranges(ranges: Ranges, given: Floats, own: Floats) -> tuple[Bools, Bools]:
+def check_ranges(ranges: Ranges, given: Floats, own: Floats, *, step: float = 0.0) -> tuple[Bools, Bools]:
     """Return in which frames ranges apply, and in which they are violated.
+
+    A reading that is written more coarsely than the ranges may be half a step from what it stands for.
 
     Args:
         ranges: The ranges.
         given: Readings of the given sensor.
         own: Readings of the sensor that they are about.
+        step: The resolution of ``own``; 0 if it is not known.
 
     Examples:
         >>> one = Ranges("a", "b", (10.0,), (0.0, 5.0), (1.0, 6.0))
         >>> applies, violated = check_ranges(one, np.array([3.0, 30.0, 30.0]), np.array([0.5, 0.5, np.nan]))
         >>> applies.tolist(), violated.tolist()
         ([True, True, False], [False, True, False])
+        >>> narrow = Ranges("a", "b", (10.0,), (2.97496, 5.0), (2.97512, 6.0))
+        >>> [check_ranges(narrow, np.array([3.0]), np.array([2.98]), step=one)[1][0] for one in (0.0, 0.01)]
+        [np.True_, np.False_]
     """
     applies = ~np.isnan(given) & ~np.isnan(own)
     codes = np.searchsorted(np.asarray(ranges.edges), np.where(applies, given, 0.0), side="right")
     low, high = np.asarray(ranges.low)[codes], np.asarray(ranges.high)[codes]
+    half = step / 2 if step > find_resolution(np.array([ranges.low, ranges.high])) else 0.0
+    low, high = low - half, high + half
     return applies, applies & ((own < low) | (own > high))
 
 

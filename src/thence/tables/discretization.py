@@ -5,8 +5,8 @@ fitted range included. A value that is more frequent than a bin should be has a 
 value ("is 0"); the other values are cut into bins of equal count. The bin of such a value reaches half a step of the
 data's resolution to both sides (``thence.data.readings.resolution``), so that rounding moves no reading into or out of
 it; for numbers without a resolution it holds the value alone. Bins beside it may be empty: they are for later values.
-Other bins hold at least one value of the data. Their edges are the shortest decimal numbers between two values of the data,
-so that they can be printed as they are (``thence.tables.cuts``); edges that are given, or that come from another
+Other bins hold at least one value of the data. Their edges are the shortest decimal numbers between two values of the
+data, so that they can be printed as they are (``thence.tables.cuts``); edges that are given, or that come from another
 package, stay as they are.
 
 A binning method is a function from numbers to inner bin edges, registered in ``METHODS``:

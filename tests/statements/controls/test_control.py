@@ -30,8 +30,7 @@ CLOCK = replace(
 
 def test_a_sentence_says_what_was_counted() -> None:
     assert CLOSES.english == (
-        "Pump 9 closes when the level of Tank 2 rises above 42.67 m "
-        "(between 42.661 and 42.679 m; 27 of 28 times)"
+        "Pump 9 closes when the level of Tank 2 rises above 42.67 m (between 42.661 and 42.679 m; 27 of 28 times)"
     )
     assert CLOCK.english == "Pump 9 closes at 01:30 (28 of 29 days)"
     assert replace(CLOCK, tally=Tally(56, 28, 28, 28)).english.endswith("at 01:30 (28 of 28 days; 28 of 56 times)")

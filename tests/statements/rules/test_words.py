@@ -64,7 +64,12 @@ UNITS = {"degC": "°C", "m2": "m²"}
 def agree(item: Item, values: list[Value]) -> None:
     """The item and its English select the same values."""
     read = parse(format_test(item), UNITS.get(item.feature.unit, item.feature.unit))
+    ends = (item.value.low, item.value.high, item.value.at) if isinstance(item.value, Interval) else ()
+    # A sentence gives six digits of a number that has more than a reading can have.
+    rounded = [end for end in ends if end is not None and len(repr(end).strip("-0.").replace(".", "")) > 12]
     for value in values:
+        if isinstance(value, float) and any(math.isclose(value, end, rel_tol=1e-5) for end in rounded):
+            continue
         assert read(value) == item.holds(value), (format_test(item), value)
 
 

@@ -60,7 +60,8 @@ class RangeChecks:
         if one.given not in column or one.sensor not in column:
             none = np.zeros(len(readings), bool)
             return none, none
-        return check_ranges(one, readings.values[:, column[one.given]], readings.values[:, column[one.sensor]])
+        given, own = readings.values[:, column[one.given]], readings.values[:, column[one.sensor]]
+        return check_ranges(one, given, own, step=readings.resolutions[one.sensor].step)
 
     def weight(self, number: int) -> float:
         """Return how surprising a violation is: minus the logarithm of its rate in held-out normal time.
@@ -112,7 +113,8 @@ class RangeChecks:
             if one.given not in column or one.sensor not in column:
                 continue
             given, own = readings.values[frame, column[one.given]], readings.values[frame, column[one.sensor]]
-            if not check_ranges(one, np.array([given]), np.array([own]))[1][0]:
+            step = readings.resolutions[one.sensor].step
+            if not check_ranges(one, np.array([given]), np.array([own]), step=step)[1][0]:
                 continue
             at = one.bin_of(float(given))
             low, high = one.low[at], one.high[at]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thence.statements.ranges import Ranges
+from thence.tables.cuts import shorten_cuts
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -83,13 +84,16 @@ def _fit_pair(given: Floats, own: Floats, bins: int, tail: float) -> tuple[float
     most = min(bins, len(x) // _ROWS_PER_BIN)
     if most < 2:
         return None
-    edges = np.unique(np.quantile(x, np.linspace(0, 1, most + 1)[1:-1]))
+    edges = np.unique(shorten_cuts(np.quantile(x, np.linspace(0, 1, most + 1)[1:-1]), x))
     edges = edges[edges > x.min()]
     codes = np.searchsorted(edges, x, side="right")
     order = np.argsort(codes, kind="stable")
     parts = np.split(y[order], np.searchsorted(codes[order], np.arange(1, len(edges) + 1)))
     if not len(edges) or min(map(len, parts)) < 2:
         return None
-    ends = np.array([np.quantile(part, (tail, 1 - tail)) for part in parts])
+    # Readings, and not numbers between them, which later readings of the same sensor could not have.
+    ends = np.array(
+        [[np.quantile(part, tail, method="lower"), np.quantile(part, 1 - tail, method="higher")] for part in parts]
+    )
     width = float(np.average(ends[:, 1] - ends[:, 0], weights=[len(part) for part in parts]))
     return width, tuple(edges.tolist()), tuple(ends[:, 0].tolist()), tuple(ends[:, 1].tolist())

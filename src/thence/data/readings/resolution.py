@@ -1,4 +1,4 @@
-"""The resolution of numbers: the step between the values that a series can take, as its decimals show it.
+"""The resolution of numbers: the step between the values that a series can take, its noise, and how long it holds.
 
 A meter that writes two decimals has the resolution 0.01. Numbers that are computed, such as means, use all the digits
 of a float and have none. This module works on plain arrays.
@@ -7,6 +7,7 @@ of a float and have none. This module works on plain arrays.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,53 @@ EXCEPTIONS = 0.01
 """The share of the different values that may have more decimals, such as some interpolated ones."""
 _SAMPLE = 10_000
 _NOISE = 1e-12
+_FEWEST, _LEVELS = 100, 8  # readings, and different ones, that show the resolution of a sensor
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """How finely a sensor reads.
+
+    Args:
+        decimals: With how many decimals its readings are written; ``None`` if they have all digits of a float, or are
+            too few to tell.
+        step: The smallest difference between two of its readings that decimals allow; 0 if it is not known.
+        noise: The size of its usual change from one reading to the next: the median of those that are not 0.
+        hold: The longest run of equal readings.
+
+    Examples:
+        >>> learn_resolution(np.round(20 + np.sin(np.arange(200) / 9), 2))
+        Resolution(decimals=2, step=0.01, noise=0.08, hold=2)
+        >>> learn_resolution(np.array([1.0, 2.0])).decimals is None
+        True
+    """
+
+    decimals: int | None
+    step: float
+    noise: float
+    hold: int
+
+
+def learn_resolution(values: npt.NDArray[np.floating]) -> Resolution:
+    """Learn the resolution of a sensor from its readings.
+
+    Args:
+        values: The readings in the order of their times; NaN is missing.
+    """
+    known = np.asarray(values, np.float64)
+    known = known[np.isfinite(known)]
+    if not known.size:
+        return Resolution(None, 0.0, 0.0, 0)
+    change = np.abs(np.diff(known))
+    moved = np.flatnonzero(change)
+    ends = np.concatenate([[-1], moved, [known.size - 1]])
+    enough = known.size >= _FEWEST and np.unique(known[:_SAMPLE]).size >= _LEVELS
+    decimals = find_decimals(known) if enough else None
+    step = 0.0 if decimals is None else float(f"1e-{decimals}")
+    noise = float(np.median(change[moved])) if moved.size else 0.0
+    return Resolution(
+        decimals, step, noise if decimals is None else round(noise, decimals + 1), int(np.diff(ends).max())
+    )
 
 
 def find_decimals(values: npt.NDArray[np.floating]) -> int | None:

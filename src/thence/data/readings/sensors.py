@@ -38,6 +38,7 @@ from thence.data.readings.cleaning import (
 )
 from thence.data.readings.findings import Finding, ReadReport
 from thence.data.readings.frames import collect, is_categorical, spell_numbers, spell_states
+from thence.data.readings.resolution import find_decimals
 from thence.data.readings.scanning import (
     NameCoder,
     Readings,
@@ -46,6 +47,7 @@ from thence.data.readings.scanning import (
     find_far,
     missing_name_error,
 )
+from thence.data.readings.units import Conversion
 from thence.errors import ConfigError, InputError, nearest, quote, require
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 Layout = Literal["wide", "long"]
 Time: TypeAlias = str | date | np.datetime64
 TIME = pl.Datetime("us", "UTC")
+_FIRST = 10_000  # readings that show with how many decimals a sensor is written
 SEPARATOR = "/"
 """Between the name of a system and an id of it."""
 
@@ -427,6 +430,51 @@ class SensorData:
             )
         return data
 
+    def converted(self, units: Mapping[str, tuple[str, Conversion | None]], *, notes: Iterable[str] = ()) -> SensorData:
+        """Return the readings of some sensors in other units, with the decimals that their own resolution allows.
+
+        Args:
+            units: Sensor id to its unit, and to what converts its readings into it; ``None`` changes no reading.
+            notes: What was converted, for the report.
+
+        Raises:
+            InputError: If an id is unknown.
+
+        Examples:
+            >>> from datetime import datetime
+            >>> from thence.data.readings.units import convert
+            >>> frame = pl.DataFrame({"time": [datetime(2024, 1, 1)], "t": [68.5]})
+            >>> data = SensorData.from_wide(frame, sensors=[Sensor("t", "temperature", "°F")])
+            >>> data.converted({"t": ("°C", convert("°F", "°C"))}).to_polars()["t"].to_list()
+            [20.28]
+        """
+        sensors = [replace(one, unit=units[one.id][0]) if one.id in units else one for one in self.sensors]
+        by_id = {id: by for id, (_, by) in units.items() if by is not None and not self.sensor(id).categorical}
+        decimals = {id: by.decimals(self._decimals_of(id)) for id, by in by_id.items()}
+        parts = list(self.readings.parts)
+        if self.layout == "wide":
+            parts = [
+                part.with_columns(
+                    _converted(pl.col(id), by, decimals[id]).alias(id)
+                    for id, by in by_id.items()
+                    if id in part.collect_schema()
+                )
+                for part in parts
+            ]
+        elif by_id:
+            name, value = pl.col("sensor").cast(pl.String), pl.col("value")
+            for id, by in by_id.items():
+                value = pl.when(name == id).then(_converted(pl.col("value"), by, decimals[id])).otherwise(value)
+            parts = [part.with_columns(value.alias("value")) for part in parts]
+        return self._with(parts, sensors, report=self.report.extended(notes=notes))
+
+    def _decimals_of(self, id: str) -> int | None:
+        """With how many decimals the first readings of a sensor are written."""
+        part = self.select([id]).lazy
+        column = id if self.layout == "wide" else "value"
+        first = collect(part.select(column).drop_nulls().head(_FIRST), source=self._source)
+        return find_decimals(first[column].to_numpy())
+
     def check(self) -> SensorData:
         """Run the pending checks of lazily scanned data in one pass and return the data with the completed report.
 
@@ -572,6 +620,11 @@ def as_utc(time: Time) -> datetime:
 def _typed(sensor: Sensor, dtype: pl.DataType) -> pl.Expr:
     """The readings of a sensor as numbers, or as states in one spelling."""
     return spell_states(sensor.id, dtype) if sensor.categorical else pl.col(sensor.id).cast(pl.Float64)
+
+
+def _converted(readings: pl.Expr, by: Conversion, decimals: int | None) -> pl.Expr:
+    out = readings * by.factor + by.offset
+    return out if decimals is None else out.round(decimals)
 
 
 def _move_states(frame: pl.LazyFrame, to_states: Sequence[str], to_numbers: Sequence[str]) -> pl.LazyFrame:

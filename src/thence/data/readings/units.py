@@ -7,6 +7,7 @@ would have to be told too. This module converts numbers; it knows no sensors.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -109,6 +110,18 @@ class Conversion:
             value: The reading.
         """
         return self.factor * value + self.offset
+
+    def decimals(self, before: int | None) -> int | None:
+        """Return how many decimals converted readings have: enough that neighbouring ones stay apart.
+
+        Args:
+            before: With how many they are written; ``None`` if they have all digits of a float.
+
+        Examples:
+            >>> convert("°F", "°C").decimals(1), convert("gpm", "L/s").decimals(1), convert("psi", "Pa").decimals(1)
+            (2, 3, 0)
+        """
+        return None if before is None else max(0, before - math.floor(math.log10(abs(self.factor))))
 
 
 def find_unit(text: str) -> Unit | None:

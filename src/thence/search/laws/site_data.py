@@ -6,13 +6,14 @@ nothing may be the condition of a formula. This module prepares; it fits and cho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.graph.discovery import Carriers
 from thence.data.readings.windows import WindowedReadings
 from thence.search.laws.slots import Slot
 from thence.search.laws.trials import Times
@@ -55,11 +56,45 @@ class SiteData:
         readings: The readings of all sites.
         slots: What each sensor of the site may be.
         times: The times of its rows.
+        carriers: The graph and the nodes that carry sensors.
     """
 
     readings: WindowedReadings
     slots: tuple[Slot, ...]
     times: Times
+    carriers: Carriers
+
+    def property_of(self, slot: Slot, name: str) -> float:
+        """Return a numeric property of the node of a sensor; 0 without a name, NaN if the node has none.
+
+        Args:
+            slot: The sensor.
+            name: The name of the property.
+        """
+        if not name:
+            return 0.0
+        value = self.carriers.index.graph.node(slot.node).properties.get(name)
+        return float(value) if isinstance(value, (int, float)) else float("nan")
+
+    def knows_property(self, name: str, slots: Iterable[Slot]) -> bool:
+        """Return whether the nodes of most sensors have a numeric property.
+
+        Args:
+            name: The name of the property.
+            slots: The sensors.
+        """
+        known = [self.property_of(slot, name) for slot in slots]
+        return 2 * int((~np.isnan(known)).sum()) > len(known)
+
+    def in_flow_order(self, node: str, ends: Sequence[str]) -> Sequence[str]:
+        """Return the two ends of a node with the one in front first: that from which an edge comes.
+
+        Args:
+            node: The node that is passed.
+            ends: Its two neighbours.
+        """
+        sources = {edge.source for edge in self.carriers.index.graph.in_edges(node)}
+        return sorted(ends, key=lambda end: end not in sources)
 
     @cached_property
     def _column(self) -> Mapping[str, int]:

@@ -57,6 +57,8 @@ LEAST_ASSURED = 0.9
 """Share of the minimum confidence that the lower bound of the confidence must reach."""
 ASSURANCE = 0.95
 """Probability with which the lower bound holds."""
+BEYOND_DOUBT = 1e-6
+"""Probability from which it does not matter how many candidates there are."""
 MOST_ROWS = 1 << 22
 """Rows of a rule in which occasions are counted; of a lifted table with more of them, every so many places."""
 
@@ -196,8 +198,8 @@ class _Rows:
         """
         applied = states.applicable & self.later
         if not self.is_ordered:
-            rows, known = float(popcount(applied).sum()), self.later & ~states.missing
-            share = float(popcount(target & known).sum() / max(int(popcount(known).sum()), 1))
+            rows, read = float(popcount(applied).sum()), self.later & ~states.missing
+            share = float(popcount(target & read).sum() / max(int(popcount(read).sum()), 1))
             return _Seen(share, rows, float(chance(confidence, share, rows)), 1.0)
         places = np.flatnonzero(applied.any(axis=1))
         if not len(places):
@@ -214,9 +216,10 @@ class _Rows:
         apart = float(count_occasions(inside, memory).sum()) / together
         trials, by_trials = self._try(inside, holds, known, together)
         base = _expected(inside, holds, known, inside)
-        by_memory = float(chance(confidence, base, apart))
-        _, of_all = self._try(whole, holds, present, together)
-        return _Seen(base, max(apart, trials), min(3 * min(by_memory, by_trials), 1.0), 2 * of_all)
+        by_later = min(3 * min(float(chance(confidence, base, apart)), by_trials), 1.0)
+        # What later time shows beyond doubt needs no other evidence.
+        of_all = 1.0 if by_later <= BEYOND_DOUBT else self._try(whole, holds, present, together)[1]
+        return _Seen(base, max(apart, trials), by_later, 2 * of_all)
 
     def _try(self, applies: Bools, holds: Bools, known: Bools, together: float) -> tuple[float, float]:
         """Return the number of trials, and the chance of the shares in which they held or of when they began."""
