@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import most_specific_label, with_ancestors
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.point_names import is_point
 from thence.data.graph.sensor_kinds import plain_name
 
 CONTAINS = frozenset({
@@ -36,8 +37,6 @@ _HOLDS = ("hosts", "containsElement", "contains")
 """Relations from a unit to all kinds of things, of which some are points."""
 _IS_HELD_BY = ("isHostedBy", "isContainedIn")
 _POINT_RELATIONS = frozenset({*_HAS_POINT, *_IS_POINT_OF, *_HOLDS, *_IS_HELD_BY})
-_POINT_WORDS = ("point", "sensor", "actuator", "setpoint", "command", "status", "alarm", "parameter")
-"""The last words of the names of classes of points."""
 _HAS_PART = ("hasPart",)
 _IS_PART_OF = ("isPartOf",)
 _EQUIPMENT = "Equipment"
