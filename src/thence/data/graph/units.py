@@ -112,7 +112,7 @@ def _owners(graph: KnowledgeGraph, carrying: frozenset[str]) -> dict[str, str]:
     out = {}
     for node in sorted(carrying):
         holders = _linked(graph, node, _HAS_POINT, _IS_POINT_OF)
-        if not holders and is_point_class(graph.node(node).labels):
+        if not holders and is_point(graph.node(node).labels):
             holders = _linked(graph, node, _HOLDS, _IS_HELD_BY)
         holds = {e.target for e in graph.out_edges(node, _HAS_POINT + _HOLDS)}
         holds |= {e.source for e in graph.in_edges(node, _IS_POINT_OF + _IS_HELD_BY)}
@@ -126,15 +126,6 @@ def _owners(graph: KnowledgeGraph, carrying: frozenset[str]) -> dict[str, str]:
 def _linked(graph: KnowledgeGraph, node: str, into: tuple[str, ...], out_of: tuple[str, ...]) -> set[str]:
     """The nodes with an edge ``into`` a node, or that an edge ``out_of`` it leads to."""
     return {e.source for e in graph.in_edges(node, into)} | {e.target for e in graph.out_edges(node, out_of)}
-
-
-def is_point_class(labels: Iterable[str]) -> bool:
-    """Return whether a node with these labels is a point of an equipment, by the last word of its class.
-
-    Args:
-        labels: The labels of the node.
-    """
-    return any(plain_name(label).split("_")[-1] in _POINT_WORDS for label in labels)
 
 
 def _wholes(graph: KnowledgeGraph, units: frozenset[str], ontology: Ontology | None) -> dict[str, str]:
