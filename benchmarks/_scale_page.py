@@ -81,7 +81,7 @@ def _sizes(runs: Sequence[dict[str, Any]]) -> Table:
         ("peak GiB", ".1f"),
         ("of it mapped files", ".1f"),
         ("rules found", ",.0f"),
-        ("told", ",.0f"),
+        ("rules kept", ",.0f"),
         ("laws", ",.0f"),
         ("controls", ",.0f"),
     )

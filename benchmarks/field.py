@@ -30,7 +30,9 @@ from typing import Any
 import polars as pl
 
 import thence as th
+from thence.data.readings.directions import is_direction
 from thence.data.readings.durations import parse_duration
+from thence.data.readings.sensors import Sensor
 from thence.data.readings.steps import own_step
 from thence.statements.controls.sentences import format_controls, group_controls
 
@@ -201,17 +203,49 @@ def columns(case: Case) -> Cells:
 
 
 def types(case: Case) -> Cells:
-    """How many sensors have the type that they should: states are states, all else is numbers."""
+    """How many sensors have the type that they should, and whether the time zone and missing readings are right."""
     if case.data is None:
-        return {"types": ""}
+        return {"types": "", "zone": "", "missing": ""}
     right = wrong = 0
     for entry in case.reads["sensors"]:
         if id := case.found.get(entry["column"]):
-            same = case.data.sensor(id).categorical == (entry["type"] == "state")
+            same = READS_AS[entry["type"]](case.data, case.data.sensor(id))
             right, wrong = right + same, wrong + (not same)
             if not same:
                 case.why.append(f"{id} is no {entry['type']}")
-    return {"types": f"{right}/{right + wrong}"}
+    return {"types": f"{right}/{right + wrong}", "zone": zone_of(case), "missing": missing_of(case)}
+
+
+READS_AS: Mapping[str, Callable[[th.SensorData, Sensor], bool]] = {
+    "number": lambda data, sensor: not sensor.categorical and sensor.id not in data.readings.counters,
+    "state": lambda data, sensor: sensor.categorical,
+    "setpoint": lambda data, sensor: not sensor.categorical,
+    "counter": lambda data, sensor: sensor.id in data.readings.counters,
+    "angle": lambda data, sensor: is_direction(sensor),
+}
+"""What each type of the truth means for a sensor."""
+
+
+def zone_of(case: Case) -> str:
+    """The time zone, where the truth names one: an IANA name, or a fixed offset."""
+    wanted = str(case.reads.get("time_zone") or "")
+    found = re.search(r"UTC([+-]\d\d):00$", wanted)
+    name = f"Etc/GMT{-int(found[1]):+d}" if found else wanted if "/" in wanted else ""
+    assert case.data is not None
+    return "" if not name else "yes" if case.data.timezone == name else f"NO ({case.data.timezone or 'none'})"
+
+
+def missing_of(case: Case) -> str:
+    """How many sensors have the share of missing readings that the truth gives, to one in a thousand."""
+    shares = case.reads.get("missing_share")
+    if not isinstance(shares, Mapping):
+        return ""
+    right = sum(
+        abs(case.frame[case.found[name]].null_count() / case.frame.height - share) < 0.001
+        for name, share in shares.items()
+        if name in case.found
+    )
+    return f"{right}/{len(shares)}"
 
 
 CONSTANTS = (

@@ -20,7 +20,7 @@ def evidence_rows(prefix: str) -> tuple[Sequence[str], Iterable[Sequence[str]]]:
     """
     pages = {name: f"[{name}]({prefix}{page})" for name, page in PAGES.items()}
     return ["question", "measured", ""], [
-        ["Does it find controls it was not told?", _controls(), pages["rediscovery"]],
+        ["Does it find known controls?", _controls(), pages["rediscovery"]],
         ["Do laws hold at hidden places, later?", _laws(), pages["laws"]],
         ["Do findings hold later?", _later(), pages["later"]],
         ["Nothing from noise?", _noise(), pages["noise"]],

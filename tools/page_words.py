@@ -29,15 +29,15 @@ def is_record(path: str) -> bool:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words of a page; bars of tables and marks of headings count too.
+    """Return the number of words of a page: what has a letter or a digit, but no bars of tables and marks of headings.
 
-    >>> count_words("## Two <!--: csv a.csv; b; c-->words<!--.-->")
-    3
+    >>> count_words("## Two <!--: csv a.csv; b; c-->words<!--.--> | |")
+    2
 
     Args:
         text: The page in Markdown.
     """
-    return len(COMMENT.sub("", text).split())
+    return sum(any(sign.isalnum() for sign in word) for word in COMMENT.sub("", text).split())
 
 
 def words_by_page() -> Mapping[str, int]:

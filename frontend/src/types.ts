@@ -56,6 +56,8 @@ export interface Card {
   about: "law" | "control" | "rule";
   id: number;
   place: string;
+  spot: number | null;
+  violations: number[];
   why: string;
   traces: Trace[];
   held: Span[];
@@ -81,6 +83,7 @@ export interface ControlRow {
   where: string;
   switches: number;
   explained: number;
+  kinds: string[];
   actuator: string;
   sensor: string;
   review: Review | null;
@@ -195,6 +198,7 @@ export interface LawRow {
   key: string;
   sentence: string;
   in_full: string;
+  kinds: string[];
   rows: number;
   held: number;
   share: number | null;
@@ -249,6 +253,7 @@ export interface NodeShare {
 }
 
 export interface PlaceShare {
+  spot: number;
   name: string;
   rows: number;
   held: number;
@@ -261,6 +266,7 @@ export interface PlaceShare {
 export interface Report {
   format: number;
   title: string;
+  headline: string;
   made: number;
   version: string;
   run: string;
@@ -333,6 +339,7 @@ export interface SystemPart {
   start: number | null;
   end: number | null;
   step_seconds: number | null;
+  recorded_seconds: number | null;
   kinds: Kind[];
   gaps: Gaps | null;
   graph: GraphSummary | null;
@@ -418,6 +425,15 @@ export interface FindingsPage {
   milliseconds: number;
 }
 
+export interface Here {
+  kind: string;
+  id: number;
+  sentence: string;
+  rows: number;
+  held: number;
+  exception: boolean;
+}
+
 export interface Hit {
   kind: "place" | "sensor";
   id: string;
@@ -439,20 +455,14 @@ export interface NodeDetail {
   properties: string[][];
   sensors: string[];
   neighbours: string[];
+  here: Here[];
+  alerts: Alert[];
   findings: number;
 }
 
 export interface Outline {
-  facts: Fact[];
   mining: Mining;
   notes: string[];
-}
-
-export interface Places {
-  rule: number;
-  n_places: number;
-  nodes: string[];
-  why: string;
 }
 
 export interface Problem {

@@ -44,7 +44,7 @@ test("zooming keeps the point under the pointer and stays within its bounds", ()
 
 test("names that would overlap are left out, but never that of the node that is open", () => {
   const view = canvas.fit(scene, scene.x.keys(), size, 2);
-  const marks = { lit: new Set(), chosen: null, pointed: null };
+  const marks = { lit: new Set(), standings: new Map(), chosen: null, pointed: null };
   assert.deepEqual(canvas.namesAt(scene, view, size, view.zoom, marks, () => 5), [0, 1, 2]);
   const far = { zoom: view.zoom / 1e4, left: 400, top: 200 };
   assert.deepEqual(canvas.namesAt(scene, far, size, view.zoom, marks, () => 5), [0]);

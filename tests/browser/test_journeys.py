@@ -77,6 +77,68 @@ def test_what_holds_at_a_pump(journey: Journey) -> None:
     page.wait_for_function("() => location.hash.includes('node=Pump+335')")
     assert "q=" not in page.url
     page.get_by_text("Findings at Pump 335").wait_for(state="attached")
+    # Its page: readings, what holds there with the counts there, and a link that can be copied.
+    page.locator(".asset h2", has_text="Pump 335").wait_for()
+    page.locator(".asset .series-line").first.wait_for()
+    assert page.locator(".here .fact").count() > 0
+    page.get_by_role("button", name="Copy link").wait_for()
+    # A finding that is opened from here shows its evidence here.
+    fact = page.locator(".here .fact", has_text="its flow is 0").first
+    held = re.search(r"of ([\d,]+) here", fact.inner_text())
+    journey.click(fact)
+    page.get_by_role("heading", name=re.compile("^At Pump 335$")).wait_for()
+    assert held is not None
+    assert held[1] in page.locator(".card figcaption").first.inner_text() or held[1] == "0"
+
+
+def _failing() -> tuple[str, list[str]]:
+    """A rule that fails somewhere, and the places where it does."""
+    exceptions = mined().exceptions()
+    rule = exceptions["rule"][0]
+    places = exceptions.filter(exceptions["rule"] == rule)["place"].to_list()
+    return mined().rules.rule(rule).english, places
+
+
+def test_why_a_rule_failed_there(journey: Journey) -> None:
+    page = journey.page
+    english, places = _failing()
+    journey.click(page.locator(ITEM, has_text=english[10:60]).first)
+    chooser = page.locator(".place-chooser")
+    chooser.get_by_text(re.compile(rf"^({len(places)}|exception . of {len(places)})")).first.wait_for()
+    journey.click(chooser.get_by_role("button", name="Next exception"))
+    page.get_by_text(re.compile(rf"exception . of {len(places)}")).wait_for()
+    page.wait_for_function("() => location.hash.includes('spot=')")
+    shown = page.locator(".card figcaption h3").first.inner_text().removeprefix("At ")
+    assert shown in places
+    page.locator(".card .plot pattern").first.wait_for(state="attached")
+    journey.click(chooser.get_by_role("button", name="Next violation"))
+    page.wait_for_function("() => location.hash.includes('moment=')")
+    page.get_by_text(re.compile("violation .* of .* here")).wait_for()
+
+
+def test_where_a_rule_does_not_hold(journey: Journey) -> None:
+    page = journey.page
+    english, places = _failing()
+    journey.click(page.locator(ITEM, has_text=english[10:60]).first)
+    page.locator(".place-table .exception").first.wait_for()
+    named = page.locator(".place-table .exception .place-name").all_inner_texts()
+    assert sorted(named) == sorted(places)
+    journey.click(page.locator(".place-table .exception .place-name").last)
+    page.get_by_role("heading", name=f"At {named[-1]}", exact=True).wait_for()
+    journey.click(page.get_by_role("tab", name="Map"))
+    page.get_by_text(re.compile("where it applies, .*exception")).wait_for()
+    page.get_by_label("How it holds").wait_for()
+
+
+def test_every_place_is_a_button(journey: Journey) -> None:
+    page = journey.page
+    english, _ = _failing()
+    journey.click(page.locator(ITEM, has_text=english[10:60]).first)
+    more = page.get_by_role("button", name=re.compile("more place"))
+    more.wait_for()
+    journey.click(more)
+    total = int(re.sub(r"\D", "", page.get_by_role("heading", name=re.compile("At each of")).inner_text()))
+    assert page.locator(".place-table button.place-name").count() == total > 60
 
 
 def test_a_control_is_a_card_and_families_are_folded(journey: Journey) -> None:

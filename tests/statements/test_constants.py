@@ -11,8 +11,10 @@ import pytest
 
 import thence as th
 from thence.checks.monitor.batches import Batch
+from thence.data.readings.windows import window
+from thence.language.items import Feature
 from thence.runs.preparation import Prepared
-from thence.statements.constants import Constant, same_number
+from thence.statements.constants import Constant, find_constants, same_number
 from thence.statements.schema import statement_from_dict
 from thence.statements.statement import Words
 
@@ -55,6 +57,16 @@ def test_constants_are_named_and_kept(run: th.Run, tmp_path: Path) -> None:
     (note,) = [note for note in run.summary["notes"] if "never changed" in note]
     assert "'spare_run = 0', 'spare_flow = 0', 'dosing_rate = 1.234'" in note
     assert th.load_run(run.save(tmp_path / "run").path or "").constants == run.constants
+
+
+def test_a_state_shorter_than_half_a_window_is_a_change() -> None:
+    """Regression: a door that opens for seconds was said to be closed all the time."""
+    opened = [(DAY0 + timedelta(minutes=20 * k), "shut") for k in range(300)]
+    opened += [(DAY0 + timedelta(minutes=20 * k - 0.2), "ajar") for k in range(50, 300, 25)]
+    frame = pl.DataFrame(sorted(opened), schema=["at", "gate"], orient="row")
+    readings = window(th.read_sensors(frame), "20min", hold="1h")
+    assert set(readings.states["gate"][0].tolist()) == {readings.states["gate"][1].index("shut")}
+    assert not find_constants(readings, lambda _: "")
 
 
 def test_what_changes_later_is_told_first(run: th.Run) -> None:
@@ -102,6 +114,15 @@ def test_a_monitor_says_it_at_once_and_once(run: th.Run) -> None:
     again.restore(*monitor.to_state())
     assert not list(again.constants.push(again.history.nothing(0), 0, 0))
     assert again.constants.to_arrays()[1]["told"].tolist() == [True, True, False]
+
+
+def test_then_and_now_are_said_in_the_same_words() -> None:
+    """Regression: "Pump 3 is 1 …; it was off"."""
+    pump = Constant(Feature("S_3", label="status", place="Pump 3", classes=frozenset({"Pump"})), "0", 50)
+    sentence = pump.describe_change(pump.word_of("1"), np.datetime64("2033-04-01", "us"))
+    words = [pump.word_of(state) for state in ("0", "1")]
+    assert f" {words[1]} from 2033-04-01 00:00" in sentence
+    assert f" {words[0]} in all 50 windows" in sentence
 
 
 def test_a_constant_is_a_statement(run: th.Run) -> None:

@@ -1,9 +1,20 @@
-// How a rule does at each place: bars of its confidence, exceptions named.
+// How a statement does at each place: bars of its share, exceptions named. A bar opens the evidence there.
 import { useState } from "preact/hooks";
 import { percent, plural, whole } from "../format";
 import type { PlaceShare } from "../types";
 
-export function PlaceBars({ places, total, shown = 8, onPlace, printing = false }: { places: PlaceShare[]; total: number; shown?: number; onPlace?: ((nodes: string[]) => void) | undefined; printing?: boolean }) {
+interface Props {
+  places: PlaceShare[];
+  total: number;
+  /** The place whose evidence is shown. */
+  spot?: number | null;
+  shown?: number;
+  onHover?: (nodes: string[]) => void;
+  onPlace?: (spot: number) => void;
+  printing?: boolean;
+}
+
+export function PlaceBars({ places, total, spot = null, shown = 8, onHover, onPlace, printing = false }: Props) {
   const [all, setAll] = useState(false);
   if (places.length === 0) return null;
   const exceptions = places.filter((place) => place.exception).length;
@@ -28,9 +39,15 @@ export function PlaceBars({ places, total, shown = 8, onPlace, printing = false 
         </thead>
         <tbody>
           {rows.map((place, at) => (
-            <tr key={at} class={place.exception ? "exception" : ""} onPointerEnter={onPlace && (() => onPlace(place.nodes))} onPointerLeave={onPlace && (() => onPlace([]))}>
+            <tr key={at} class={place.exception ? "exception" : ""} onPointerEnter={onHover && (() => onHover(place.nodes))} onPointerLeave={onHover && (() => onHover([]))}>
               <th scope="row" title={place.name}>
-                <span class="place-name">{place.name}</span>
+                {onPlace ? (
+                  <button type="button" class="link place-name" aria-current={place.spot === spot ? "true" : undefined} onFocus={onHover && (() => onHover(place.nodes))} onClick={() => onPlace(place.spot)}>
+                    {place.name}
+                  </button>
+                ) : (
+                  <span class="place-name">{place.name}</span>
+                )}
                 {place.exception && <span class="badge bad">exception</span>}
               </th>
               <td class="place-bar">

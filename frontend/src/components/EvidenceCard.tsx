@@ -10,6 +10,8 @@ import { TraceChart, heldThroughout, traceRows } from "../charts/TraceChart";
 import { period, plural, whole } from "../format";
 import type { Card, Drawing } from "../types";
 import { Legend, LegendItem } from "./Legend";
+import { PlaceChooser } from "./Places";
+import type { Aim } from "./Places";
 
 const SUBJECT = { rule: "the rule", law: "the law", control: "the control" } as const;
 
@@ -20,9 +22,11 @@ interface EvidenceCardProps {
   level?: 3 | 4;
   /** What is shown below the part of the graph. */
   action?: ComponentChildren;
+  /** Shows another place or another moment, if they can be asked for. */
+  onAim?: (aim: Aim) => void;
 }
 
-export function EvidenceCard({ card, drawing, printing = false, level = 4, action }: EvidenceCardProps) {
+export function EvidenceCard({ card, drawing, printing = false, level = 4, action, onAim }: EvidenceCardProps) {
   const [lit, setLit] = useState<ReadonlySet<string>>(new Set());
   const times = card.traces[0]?.times ?? [];
   const shown: [number, number] | undefined = times.length > 0 ? [times[0] as number, times.at(-1) as number] : undefined;
@@ -50,6 +54,7 @@ export function EvidenceCard({ card, drawing, printing = false, level = 4, actio
             ))}
           </dl>
         )}
+        {onAim && <PlaceChooser card={card} onAim={onAim} />}
         {card.traces.length > 0 && (
           <Figure
             level={level}
@@ -112,7 +117,7 @@ export function EvidenceCard({ card, drawing, printing = false, level = 4, actio
           )}
           {card.places.length > 0 && (
             <Figure level={level} title={card.n_places === 1 ? "At its place" : `At each of ${plural(card.n_places, "place")}`} note="The share of the times in which it held; the mark is the lower end of its interval.">
-              <PlaceBars places={card.places} total={card.n_places} printing={printing} onPlace={(nodes) => setLit(new Set(nodes))} />
+              <PlaceBars places={card.places} total={card.n_places} spot={card.spot} printing={printing} onHover={(nodes) => setLit(new Set(nodes))} {...(onAim ? { onPlace: (spot: number) => onAim({ spot }) } : {})} />
             </Figure>
           )}
         </div>

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { MeasuresContext } from "../components/rules";
 import { ThemeToggle } from "../components/ThemeToggle";
 import { moment, plural, whole } from "../format";
-import type { Alert, Card, Comparison, Drawing, FindingsPage, Hit, NodeDetail, Outline, Places, Review, RunEntry, Runs } from "../types";
+import type { Alert, Card, Comparison, Drawing, FindingsPage, Hit, NodeDetail, Outline, Review, RunEntry, Runs } from "../types";
 import { problemOf, useAnswer } from "./answers";
 import type { Answer } from "./answers";
 import { api } from "./api";
@@ -13,11 +13,13 @@ import { useThemeName } from "./colours";
 import { CompareChooser, CompareList } from "./Compare";
 import type { Part } from "./Compare";
 import { ControlDetails, LawDetails, RuleDetails } from "./Details";
-import { Evidence, WorthKnowing } from "./Evidence";
+import { Asset } from "./Asset";
+import { Evidence } from "./Evidence";
 import { idOf } from "./FindingItem";
 import type { FindingRow } from "./FindingItem";
 import { Findings, perPage } from "./Findings";
 import { Filters } from "./Filters";
+import type { Standing } from "./canvas";
 import { GraphView } from "./GraphView";
 import { ExportDialog, KeysDialog } from "./Help";
 import { useKeys } from "./keyboard";
@@ -115,7 +117,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   // What the evidence is of: in the live view, the rule of the alert.
   const subject = useMemo<Subject | null>(
     () => (view !== "live" ? place.subject : alert === null || alert.rule === null || alert.run === null ? null : { about: "rule", id: alert.rule }),
-    [view, alert, place.subject?.about, place.subject?.id],
+    [view, alert, place.subject?.about, place.subject?.id, place.subject?.spot, place.subject?.moment],
   );
 
   const outline = useAnswer<Outline>(() => api.outline(run.id), [run.id, run.data, reviews.version], { keep: true });
@@ -127,12 +129,10 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   );
   const key = subject === null ? "" : `${subject.about} ${subject.id}`;
   const card = useAnswer<Card | null>(
-    subject !== null && home.data === "ready" ? (signal) => api.card(home.id, subject, signal) : null,
-    [home.id, key, home.data],
-  );
-  const places = useAnswer<Places>(
-    subject?.about === "rule" && home.data === "ready" ? (signal) => api.places(home.id, subject.id, signal) : null,
-    [home.id, key, home.data],
+    // Evidence opens at the place that was searched for, until another one is chosen.
+    subject !== null && home.data === "ready" ? (signal) => api.card(home.id, subject, query.node, signal) : null,
+    [home.id, key, subject?.spot, subject?.moment, query.node, home.data],
+    { keep: true },
   );
   const node = useAnswer<NodeDetail>(
     place.node !== null && run.data === "ready" ? (signal) => api.node(run.id, place.node ?? "", signal) : null,
@@ -164,20 +164,17 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   );
   const answered = asked.value !== null && asked.value.kind === subject?.about && asked.value.members.includes(subject.id) ? asked.value : null;
   const opened = listed ?? answered;
+  const shownCard = card.value?.about === subject?.about && (opened?.members ?? [subject?.id]).includes(card.value?.id ?? -1) ? card.value : null;
+  const standings = useMemo(() => standingsOf(shownCard), [shownCard]);
   const lit = useMemo<string[]>(() => {
-    if (view === "live") {
-      if (alert === null) return [];
-      if (alert.where.length === 0) return places.value?.nodes ?? [];
+    if (view === "live" && alert !== null && alert.where.length > 0) {
       // The place of a lifted rule is a chain of nodes: "Pipe 1 – Junction 2".
       const words = new Set(alert.where.flatMap((text) => [text, ...text.split(" – ")]));
       return (drawing.value?.nodes ?? []).filter((each) => words.has(each.id) || words.has(each.name) || each.sensors.some((sensor) => words.has(sensor))).map((each) => each.id);
     }
-    if (subject === null) return [];
-    const own = card.value?.nodes ?? [];
-    if (subject.about !== "rule" || places.value === null || places.value.nodes.length === 0) return own;
-    return places.value.n_places > 1 ? places.value.nodes : [...new Set([...places.value.nodes, ...own])];
-  }, [view, alert, key, places.value, card.value, drawing.value]);
-  const about = litText(view, alert, subject, places, lit);
+    return [...standings.keys()];
+  }, [view, alert, standings, drawing.value]);
+  const about = litText(view, alert, shownCard, lit);
 
   useEffect(() => {
     if (view !== "live") return undefined;
@@ -212,6 +209,13 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   const openNode = useCallback((id: string | null): void => {
     go({ node: id, view: "rules", page: 0, query: { ...placeQuery.current, node: id }, ...(id === null ? {} : { subject: null }) });
   }, []);
+  /** On the map, a place of the open statement shows its evidence there; any other node opens itself. */
+  const openOnMap = (id: string | null): void => {
+    const here = id === null ? [] : (shownCard?.places.filter((each) => each.nodes.includes(id)) ?? []);
+    const spot = (here.find((each) => each.exception) ?? here[0])?.spot;
+    if (spot === undefined || subject === null) openNode(id);
+    else go({ subject: { about: subject.about, id: subject.id, spot }, tab: "evidence" });
+  };
   /** Opens a place that was found, or the place of a sensor, with all that is known of it. */
   const openHit = ({ node: id }: Hit): void => {
     if (id !== "") go({ node: id, what: "", page: 0, query: { ...query, q: "", node: id }, subject: null, tab: place.tab === "details" ? "evidence" : place.tab, ...(wide() ? {} : { pane: "detail" as const }) });
@@ -290,7 +294,11 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
     },
   });
 
-  const shownSensors = place.node === null ? [] : (node.value?.sensors ?? []);
+  const map = drawing.value !== null && (
+    <GraphView drawing={drawing.value} lit={lit} standings={standings} about={about} node={place.node} theme={theme} onNode={openOnMap}>
+      {place.node !== null && subject === null && <NodePanel detail={node} onNode={openNode} onPage={tab("evidence")} onClose={() => openNode(null)} />}
+    </GraphView>
+  );
   return (
     <div class="explorer" data-pane={place.pane} data-view={view} data-state={run.data}>
       <header class="top">
@@ -455,9 +463,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
                 {view === "live" && (alert === null ? <Nothing title="Choose an alert to see its evidence." /> : <AlertDetail alert={alert} onRule={openRuleOf(alert)} />)}
                 {view !== "live" && subject === null && place.node === null && (
                   <>
-                    {outline.problem && <ProblemNote problem={outline.problem} />}
-                    {outline.value === null && outline.waiting && <Waiting />}
-                    {outline.value !== null && <WorthKnowing facts={outline.value.facts} onOpen={openSubject} />}
+                    {map}
                     <Overview
                       run={run.id}
                       query={query}
@@ -468,9 +474,10 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
                   </>
                 )}
                 {view !== "live" && subject === null && place.node !== null && node.problem && <ProblemNote problem={node.problem} />}
+                {view !== "live" && subject === null && node.value !== null && <Asset run={run} node={node.value} onOpen={openSubject} onNode={openNode} onMap={tab("map")} />}
                 {view === "live" && subject !== null && <h2 class="part">The rule when it was mined</h2>}
-                {(subject !== null || (view !== "live" && node.value !== null)) && (
-                  <Evidence run={home} card={card} drawing={drawing.value} sensors={shownSensors} nodeName={place.node ?? ""} subject={subject} />
+                {subject !== null && (
+                  <Evidence run={home} card={{ ...card, value: shownCard }} drawing={drawing.value} subject={subject} onAim={(aim) => go({ subject: { about: subject.about, id: subject.id, ...aim } })} />
                 )}
               </>
             )}
@@ -488,18 +495,7 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
                     <p>Its rules are about the columns of a table.</p>
                   </Nothing>
                 )}
-                {drawing.value !== null && (
-                  <GraphView drawing={drawing.value} lit={lit} about={about} node={place.node} theme={theme} onNode={openNode}>
-                    {place.node !== null && (
-                      <NodePanel
-                        detail={node}
-                        onNode={openNode}
-                        onPage={() => go({ tab: "evidence" })}
-                        onClose={() => openNode(null)}
-                      />
-                    )}
-                  </GraphView>
-                )}
+                {map}
               </>
             )}
             {place.tab === "details" && (
@@ -550,13 +546,21 @@ function Explorer({ runs, refresh }: { runs: Runs; refresh: (quiet?: boolean) =>
   );
 }
 
-function litText(view: View, alert: Alert | null, subject: Subject | null, places: Answer<Places>, lit: readonly string[]): string {
-  if (view === "live") return alert === null || lit.length === 0 ? "" : alert.where.length > 0 ? "Highlighted: where the alert is." : "Highlighted: the places of the rule of the alert.";
-  if (subject === null) return "";
-  if (subject.about !== "rule") return lit.length > 0 ? "Highlighted: the place of the evidence." : "";
-  if (places.value === null) return "";
-  if (places.value.nodes.length === 0) return places.value.why;
-  return places.value.n_places > 0 ? `Highlighted: ${plural(places.value.n_places, "place")} where the rule applies.` : "Highlighted: the nodes that the rule names.";
+/** How a statement does at each node of its places: the worst of them, where a node belongs to several. */
+function standingsOf(card: Card | null): ReadonlyMap<string, Standing> {
+  const found = new Map<string, Standing>();
+  if (card === null) return found;
+  for (const { nodes, exception } of card.places) for (const id of nodes) if (exception || !found.has(id)) found.set(id, exception ? "exception" : "good");
+  if (card.places.length === 0) for (const id of card.nodes) found.set(id, "good");
+  return found;
+}
+
+function litText(view: View, alert: Alert | null, card: Card | null, lit: readonly string[]): string {
+  if (lit.length === 0) return "";
+  if (view === "live") return alert !== null && alert.where.length > 0 ? "Highlighted: where the alert is." : "Highlighted: the places of the rule of the alert.";
+  if (card === null || card.places.length === 0) return "Highlighted: the place of the evidence.";
+  const exceptions = card.places.filter((place) => place.exception).length;
+  return `Highlighted: ${plural(card.n_places, "place")} where it applies${exceptions > 0 ? `, ${plural(exceptions, "exception")} among them` : ""}. Elsewhere it does not apply.`;
 }
 
 /** The rules of one finding: which of them is open, and the way to the others. */

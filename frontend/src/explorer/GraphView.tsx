@@ -4,13 +4,15 @@ import type { ComponentChildren, JSX } from "preact";
 import type { Drawing, DrawnNode } from "../types";
 import { plural, whole } from "../format";
 import { centred, fit, hit, paint, sceneOf, sizesAt, zoomed } from "./canvas";
-import type { View } from "./canvas";
+import type { Standing, View } from "./canvas";
 import { colourOf, coloursOf, outlines } from "./colours";
 
 interface Props {
   drawing: Drawing;
   /** Nodes that are lit; the others are dimmed. Nothing is dimmed if there are none. */
   lit: readonly string[];
+  /** How the open statement does at nodes: these are coloured by it. */
+  standings: ReadonlyMap<string, Standing>;
   /** What is lit, in words. */
   about: string;
   node: string | null;
@@ -41,7 +43,7 @@ export function search(nodes: readonly DrawnNode[], text: string): number[] {
   return ranked.sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, position]) => position);
 }
 
-export function GraphView({ drawing, lit, about, node, theme, onNode, children }: Props): JSX.Element {
+export function GraphView({ drawing, lit, standings, about, node, theme, onNode, children }: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [text, setText] = useState("");
@@ -50,6 +52,10 @@ export function GraphView({ drawing, lit, about, node, theme, onNode, children }
     () => new Set(lit.map((id) => positions.get(id)).filter((position): position is number => position !== undefined)),
     [lit, positions],
   );
+  const coloured = useMemo(
+    () => new Map([...standings].flatMap(([id, standing]) => (positions.has(id) ? [[positions.get(id) as number, standing] as const] : []))),
+    [standings, positions],
+  );
   const found = useMemo(() => search(drawing.nodes, text), [drawing, text]);
   const scene = useMemo(() => sceneOf(drawing), [drawing]);
   const colours = useMemo(() => coloursOf(), [theme]);
@@ -57,8 +63,8 @@ export function GraphView({ drawing, lit, about, node, theme, onNode, children }
 
   // What changes while the pointer moves is kept aside: it is painted, and the page stays as it is.
   const state = useRef({ view: { zoom: 1, left: 0, top: 0 }, fitted: 1, size: { width: 0, height: 0 }, pointed: null as number | null, frame: 0 });
-  const latest = useRef({ scene, colours, lit: litNodes, chosen });
-  latest.current = { scene, colours, lit: litNodes, chosen };
+  const latest = useRef({ scene, colours, lit: litNodes, standings: coloured, chosen });
+  latest.current = { scene, colours, lit: litNodes, standings: coloured, chosen };
   const repaint = (): void => {
     const now = state.current;
     if (now.frame !== 0) return;
@@ -68,8 +74,8 @@ export function GraphView({ drawing, lit, about, node, theme, onNode, children }
       if (!pen || now.size.width === 0) return;
       const dense = window.devicePixelRatio || 1;
       pen.setTransform(dense, 0, 0, dense, 0, 0);
-      const { scene: what, colours: with_, lit: some, chosen: open } = latest.current;
-      paint(pen, what, now.view, now.size, now.fitted, { lit: some, chosen: open, pointed: now.pointed }, with_);
+      const { scene: what, colours: with_, lit: some, standings: by, chosen: open } = latest.current;
+      paint(pen, what, now.view, now.size, now.fitted, { lit: some, standings: by, chosen: open, pointed: now.pointed }, with_);
     });
   };
   const look = (view: View | null): void => {
@@ -127,7 +133,7 @@ export function GraphView({ drawing, lit, about, node, theme, onNode, children }
       state.current.view = { ...view, left: view.left + by.x, top: view.top + by.y };
     }
     repaint();
-  }, [litNodes, chosen, scene, colours]);
+  }, [litNodes, coloured, chosen, scene, colours]);
 
   // Pointers: one drags, two pinch, and one that stays where it is clicks.
   const pointers = useRef(new Map<number, { x: number; y: number }>());
@@ -244,14 +250,27 @@ export function GraphView({ drawing, lit, about, node, theme, onNode, children }
         {children}
       </div>
       {about && <p class="graph-about">{about}</p>}
-      <ul class="legend" aria-label="Classes of the nodes">
+      {standings.size > 0 && (
+        <ul class="legend" aria-label="How it holds">
+          <li>
+            <Dot colour={colours.good} /> it holds
+          </li>
+          <li>
+            <Dot colour={colours.exception} /> exception
+          </li>
+          <li>
+            <Dot colour={colours.quiet} /> does not apply
+          </li>
+        </ul>
+      )}
+      {standings.size === 0 && <ul class="legend" aria-label="Classes of the nodes">
         {drawing.groups.map((group, position) => (
           <li key={group.name}>
             <Mark colour={colourOf(colours, position)} position={position} />
             {group.name} <span class="muted">{whole(group.count)}</span>
           </li>
         ))}
-      </ul>
+      </ul>}
       {drawing.why && <p class="muted small">{drawing.why}</p>}
       <details class="node-list" open={text.trim() !== ""}>
         <summary>Nodes as a list{text.trim() && ` (${whole(found.length)} found)`}</summary>
@@ -283,6 +302,14 @@ export function GraphView({ drawing, lit, about, node, theme, onNode, children }
         )}
       </details>
     </div>
+  );
+}
+
+function Dot({ colour }: { colour: string }): JSX.Element {
+  return (
+    <svg class="mark" width="12" height="12" viewBox="-1.15 -1.15 2.3 2.3" aria-hidden="true">
+      <circle r="1" fill={colour} />
+    </svg>
   );
 }
 

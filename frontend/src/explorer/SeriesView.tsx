@@ -34,17 +34,22 @@ interface Drawn {
   ticks: [number, string][];
 }
 
-/** The outline of a series between the lowest and the highest readings, broken where readings are missing. */
+/** The outline of a series between the lowest and the highest readings, broken where readings are missing; states are steps. */
 export function outline(series: Envelope, x: (time: number) => number, y: (value: number) => number): { path: string; area: string } {
+  const states = series.states.length > 0;
   const paths: string[] = [];
   const areas: string[] = [];
   let open: [number, number, number][] = [];
+  const points = (level: (low: number, high: number) => number): string[] => {
+    const plain = open.map(([at, low, high]) => [at, level(low, high)] as const);
+    const steps = plain.flatMap(([at, height], position) => (position === 0 ? [[at, height] as const] : [[at, (plain[position - 1] as readonly [number, number])[1]] as const, [at, height] as const]));
+    return (states ? steps : plain).map(([at, height]) => `${at.toFixed(1)},${height.toFixed(1)}`);
+  };
   const close = (): void => {
     if (open.length === 0) return;
-    const middle = open.map(([at, low, high]) => `${at.toFixed(1)},${((low + high) / 2).toFixed(1)}`);
+    const middle = points((low, high) => (states ? low : (low + high) / 2));
     paths.push(open.length === 1 ? `M${middle[0]}h0.01` : `M${middle.join("L")}`);
-    const top = open.map(([at, , high]) => `${at.toFixed(1)},${high.toFixed(1)}`);
-    const bottom = open.map(([at, low]) => `${at.toFixed(1)},${low.toFixed(1)}`).reverse();
+    const [top, bottom] = [points((_, high) => high), points((low) => low).reverse()];
     areas.push(`M${top.join("L")}L${bottom.join("L")}Z`);
     open = [];
   };

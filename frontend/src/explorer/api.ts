@@ -7,7 +7,6 @@ import type {
   FindingsPage,
   NodeDetail,
   Outline,
-  Places,
   Problem,
   Reviewed,
   ReviewRequest,
@@ -104,10 +103,11 @@ export const api = {
     answer(address(`runs/${run}/findings`, { ...parametersOf(query), what, offset, limit }), { signal }),
   finding: (run: number, subject: Subject, signal: AbortSignal): Promise<FindingRow> =>
     answer(address(`runs/${run}/${subjects[subject.about]}/${subject.id}`), { signal }),
-  card: (run: number, subject: Subject, signal: AbortSignal): Promise<Card | null> =>
-    answer(address(`runs/${run}/${subjects[subject.about]}/${subject.id}/card`), { signal }),
-  places: (run: number, rule: number, signal: AbortSignal): Promise<Places> =>
-    answer(address(`runs/${run}/places`, { rule }), { signal }),
+  card: (run: number, subject: Subject, node: string | null, signal: AbortSignal): Promise<Card | null> =>
+    answer(
+      address(`runs/${run}/${subjects[subject.about]}/${subject.id}/card`, { spot: subject.spot ?? null, moment: subject.moment ?? null, node }),
+      { signal },
+    ),
   node: (run: number, id: string, signal: AbortSignal): Promise<NodeDetail> =>
     answer(address(`runs/${run}/node`, { id }), { signal }),
   series: (

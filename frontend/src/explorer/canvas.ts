@@ -33,10 +33,15 @@ export interface Size {
   height: number;
 }
 
+/** How a statement does at a node. */
+export type Standing = "good" | "exception";
+
 /** What stands out. */
 export interface Marks {
   /** Nodes that are lit; the others are dimmed unless there are none. */
   lit: ReadonlySet<number>;
+  /** Lit nodes that are coloured by how a statement does there. */
+  standings: ReadonlyMap<number, Standing>;
   chosen: number | null;
   pointed: number | null;
 }
@@ -142,7 +147,7 @@ export function namesAt(scene: Scene, view: View, size: Size, fitted: number, ma
 
 /** Paints the part that is seen. */
 export function paint(pen: CanvasRenderingContext2D, scene: Scene, view: View, size: Size, fitted: number, marks: Marks, colours: Colours): void {
-  const { lit, chosen } = marks;
+  const { lit, chosen, standings } = marks;
   const sizes = sizesAt(view.zoom, fitted, scene.x.length, lit.size);
   const dim = lit.size > 0;
   const x = (node: number): number => (scene.x[node] as number) * view.zoom + view.left;
@@ -199,17 +204,18 @@ export function paint(pen: CanvasRenderingContext2D, scene: Scene, view: View, s
       pen.beginPath();
       for (const node of nodes) outline(pen, x(node), y(node), radius(node), group);
       pen.globalAlpha = (dim ? 0.22 : 1) * (sensed ? 1 : 0.55);
-      pen.fillStyle = group < 0 ? colours.quiet : colourOf(colours, group);
+      pen.fillStyle = group < 0 || standings.size > 0 ? colours.quiet : colourOf(colours, group);
       pen.fill();
     }
   pen.globalAlpha = 1;
-  const raised = [...lit].filter((node) => node !== chosen);
+  const raised = [...lit].filter((node) => node !== chosen).sort((a, b) => Number(standings.get(a) === "exception") - Number(standings.get(b) === "exception"));
   if (chosen !== null) raised.push(chosen);
   for (const node of raised) {
     const group = scene.group[node] as number;
     pen.beginPath();
     outline(pen, x(node), y(node), radius(node), group);
-    pen.fillStyle = group < 0 ? colours.quiet : colourOf(colours, group);
+    const standing = standings.get(node);
+    pen.fillStyle = standing !== undefined ? colours[standing] : group < 0 ? colours.quiet : colourOf(colours, group);
     pen.fill();
     pen.strokeStyle = node === chosen ? colours.accent : colours.strong;
     pen.lineWidth = node === chosen ? 3 : Math.min(1.6, radius(node) * 0.36);

@@ -8,6 +8,8 @@ export interface Colours {
   quiet: string;
   accent: string;
   strong: string;
+  good: string;
+  exception: string;
   classes: string[];
 }
 
@@ -37,16 +39,18 @@ function resolved(names: readonly string[]): string[] {
 
 /** The colours in use now. */
 export function coloursOf(): Colours {
-  const [text = "", surface = "", line = "", quiet = "", accent = "", strong = "", ...classes] = resolved([
+  const [text = "", surface = "", line = "", quiet = "", accent = "", strong = "", good = "", exception = "", ...classes] = resolved([
     "--ink",
     "--bg",
     "--line-strong",
     "--faint",
     "--violated",
     "--ink",
+    "--held",
+    "--violated",
     ...outlines.map((_, position) => `--c${position}`),
   ]);
-  return { text, surface, line, quiet, accent, strong, classes };
+  return { text, surface, line, quiet, accent, strong, good, exception, classes };
 }
 
 export function colourOf(colours: Colours, position: number): string {

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from thence.runs.run import Run
 
 _SHOWN, _SHOWN_BY_DEMO = 20, 10
-_NOTES = 4
+_NOTES = 3
 
 
 @with_table(reads="job")
@@ -141,13 +141,16 @@ def _print_run(run: Run, page: Path | None) -> None:
 
 
 def _print_notes(screen: Console, run: Run) -> None:
-    """Print the last notes of a run, which are about what was found; the first ones are about how it was read."""
+    """Print the first notes of a run, on how it was read, and the last ones, on what was found."""
     notes = run.summary["notes"]
-    if notes:
-        screen.print("\nNotes")
-        screen.print(facts_table([("", note) for note in notes[-_NOTES:]]))
-    if len(notes) > _NOTES and run.path is not None:
-        say(f"{len(notes) - _NOTES:,} more, about what was read: thence show {run.path}")
+    if not notes:
+        return
+    screen.print("\nNotes")
+    many = len(notes) > 2 * _NOTES and run.path is not None
+    shown = [*notes[:_NOTES], *notes[-_NOTES:]] if many else notes
+    screen.print(facts_table([("", note) for note in shown]))
+    if many:
+        say(f"{len(notes) - len(shown):,} more: thence show {run.path}")
 
 
 def summary_lines(run: Run, *, notes: bool = True) -> dict[str, str]:

@@ -29,7 +29,7 @@ _MEASURES = _words(
 )
 _SETPOINTS = frozenset({"setpoint", "setpoints", "stpt", "stp", "setpt", "sp", "target"})
 _ENDS_OF_SETPOINTS = re.compile(r"(?:^|[^a-z])[a-z]{1,4}sp$")
-_ANGLES = frozenset({"direction", "azimuth", "bearing", "heading", "yaw", "nacelle", "wd", "winddir", "dir"})
+_ANGLES = frozenset({"direction", "azimuth", "heading", "yaw", "nacelle", "wd", "winddir", "dir"})
 DEGREES = frozenset({"°", "deg", "degree", "degrees", "DEG", "unit:DEG"})
 """Units of angles."""
 
@@ -83,6 +83,8 @@ def means_setpoint(*names: str) -> bool:
     """
     for name in names:
         words = name_words(name)
+        if words == {"target"}:
+            continue  # of a plain table: what rules conclude
         if words & _SETPOINTS or {"set", "point"} <= words or _ENDS_OF_SETPOINTS.search(name.lower()):
             return True
     return False
@@ -98,4 +100,5 @@ def means_angle(*names: str) -> bool:
         >>> means_angle("Wind Direction (°)"), means_angle("Pitch (°)")
         (True, False)
     """
-    return any(name_words(name) & _ANGLES for name in names)
+    words = [name_words(name) for name in names]
+    return any(one & _ANGLES for one in words) and not any(one & _MEASURES - {"position"} for one in words)

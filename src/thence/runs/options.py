@@ -134,6 +134,7 @@ OPTIONS: tuple[Option, ...] = (
         ("units", Mapping[str, str], "Units of kinds or sensors, such as flow=m³/h"),
         ("categorical", _TEXTS, "Sensors whose numbers are states; names or glob patterns"),
         ("numeric", _TEXTS, "Sensors whose numbers are numbers, not states; names or glob patterns"),
+        ("counters", _TEXTS, "Meters to read as rates per hour: auto finds them, none keeps what they show; or names"),
         ("codes", bool, "Leave out numbers that several sensors write where there is no reading, such as -999", True),
     ),
     Option("read_sensors", ("input.read_sensors.",), _TABLE, "Other options of read_sensors, such as on_error=repair"),
@@ -224,6 +225,7 @@ class MineOptions(TableOptions, total=False):
     categorical: str | Iterable[str] | None
     numeric: str | Iterable[str] | None
     codes: bool | None
+    counters: str | Iterable[str] | None
     read_sensors: Mapping[str, Any] | None
     read_graph: Mapping[str, Any] | None
     read_binding: Mapping[str, Any] | None

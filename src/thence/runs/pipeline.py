@@ -319,6 +319,15 @@ def _run_on(
     return _saved(finish)
 
 
+def _with_counters(config: Config, system: System) -> Config:
+    """The configuration with the counters that were read as rates, so that later files are read alike."""
+    counters = sorted(system.sensors.readings.counters) if len(system.sites) == 1 else []
+    if not counters:
+        return config
+    options = {**config.input.read_sensors, "counters": counters}
+    return replace(config, input=replace(config.input, read_sensors=options))
+
+
 def _interrupted(searched: _Searched, what: str) -> _Searched:
     """What was found before Ctrl-C, marked as such."""
     rules = searched.rules
@@ -591,7 +600,7 @@ def _prepared(system: System, config: Config) -> Prepared:
         zone = f"rules may name the hour of day, in the time zone {windows.timezone}"
         readings = replace(readings, notes=(*readings.notes, zone))
     chosen = replace(data.config, windows=replace(windows, every=window_text(readings)))
-    return replace(data, config=chosen, readings=readings)
+    return replace(data, config=_with_counters(chosen, system), readings=readings)
 
 
 def _floor(config: Config, miner: BaseMiner) -> float:

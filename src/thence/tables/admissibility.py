@@ -15,6 +15,7 @@ import numpy.typing as npt
 from thence.errors import ConfigError
 from thence.language.constraints import Constraint, explain_no_match, list_alternatives
 from thence.language.items import Aspect, Feature, Item, Role
+from thence.language.names import means_setpoint
 from thence.language.time_names import Tense, TimeForm, TimeName
 from thence.tables.blocks import Block
 from thence.tables.transactions import TransactionTable
@@ -31,7 +32,8 @@ def item_masks(
         consequent: Constraint on consequents.
         context_consequents: Whether constant columns and context columns (graph properties) may be consequents. Any
             antecedent implies a constant, so by default such rules are excluded. A reading that never changes says
-            nothing in an antecedent either, and is excluded from both sides. An item of every basket is kept.
+            nothing in an antecedent either, and is excluded from both sides. An item of every basket is kept. Set
+            points are no consequents unless a constraint asks for them.
 
     What will be is never in an antecedent, and what was is never a consequent, whatever the settings say.
 
@@ -44,6 +46,9 @@ def item_masks(
         reading = np.array([column.feature.aspect is Aspect.MEASUREMENT for column in block.columns], bool)
         right &= ~block.context
         right &= ~constant[block.column_of_item]
+        if consequent is None:
+            # What somebody sets is a reference for the readings: they do not say what it is.
+            right &= ~np.array([_is_setpoint(column.feature) for column in block.columns], bool)[block.column_of_item]
         left &= ~(constant & reading & ~np.array([c.context for c in block.columns], bool))[block.column_of_item]
     for side, tense in ((left, Tense.FUTURE), (right, Tense.PAST)):
         wrong = np.array([_tense(column.feature) is tense for column in block.columns], bool)
@@ -94,6 +99,12 @@ def require_matches(
                 f"'{fitting.feature}' cannot be in the {side}: it is constant, or a fact of the graph",
                 hint="set context_consequents=True to allow it" if side == "consequent" else "choose another feature",
             )
+
+
+def _is_setpoint(feature: Feature) -> bool:
+    if feature.aspect is not Aspect.MEASUREMENT or feature.role is Role.TIME or feature.presence:
+        return False
+    return means_setpoint(feature.label or feature.subject)
 
 
 def _tense(feature: Feature) -> Tense | None:

@@ -74,6 +74,12 @@ class Column:
     series: Indices = field(default_factory=lambda: np.zeros(1, np.int32))
     context: bool = False
     minable: tuple[bool, ...] | None = None
+    _known: tuple[tuple[Value | Interval, ...], dict[Item, tuple[int, ...]]] | None = field(default=None, repr=False)
+    """What items hold for, once looked up, with the values that this is about: parts of a table share it."""
+
+    def __post_init__(self) -> None:
+        if self._known is None or self._known[0] is not self.values:
+            object.__setattr__(self, "_known", (self.values, {}))
 
     @property
     def is_static(self) -> bool:
@@ -113,13 +119,20 @@ class Column:
         Raises:
             MiningError: If the item contains only a part of a bin, so that it cannot be counted.
         """
-        for value in self.values:
-            if isinstance(value, Interval) and not item.holds(value) and not item.negated().holds(value):
+        assert self._known is not None
+        known = self._known[1]
+        if item in known:
+            return known[item]
+        held, negated = tuple(code for code, value in enumerate(self.values) if item.holds(value)), item.negated()
+        for code in set(range(len(self.values))).difference(held):
+            value = self.values[code]
+            if isinstance(value, Interval) and not negated.holds(value):
                 raise MiningError(
                     f"the item '{item}' contains only a part of the bin {value} of the table",
                     hint="count it on the feature table, or use the bin edges of the table",
                 )
-        return tuple(code for code, value in enumerate(self.values) if item.holds(value))
+        known[item] = held
+        return held
 
     def until(self, stops: npt.NDArray[np.int64], n_frames: int) -> Column:
         """Return the column without the frames after the last one of each embedding.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
@@ -357,6 +358,45 @@ class Shape:
     options: dict[str, Any] = field(default_factory=dict)
 
 
+METER_ROWS = 200
+
+
+def labels(folder: Path) -> Path:
+    lines = [f"{line},{float(k > 40)},0.0" for k, line in enumerate(rows(stamps("%Y-%m-%d %H:%M:%S"), columns=1))]
+    return put(folder, "clock,torque,anomaly,changepoint", *lines)
+
+
+def codes(folder: Path) -> Path:
+    lines = [
+        f"{t},{'-200' if k % 9 == 4 else number(k)},{'-200' if k % 9 == 4 else number(k + 3)}"
+        for k, t in enumerate(stamps("%Y-%m-%d %H:%M:%S"))
+    ]
+    return put(folder, "time,ozone,soot", *lines)
+
+
+def meters(folder: Path) -> Path:
+    shown = np.cumsum(1 + np.arange(METER_ROWS) % 7 / 10)
+    lines = [f"{t},{x:.1f}" for t, x in zip(stamps("%Y-%m-%d %H:%M:%S", n=METER_ROWS), shown, strict=True)]
+    return put(folder, "time,Elec_kWh", *lines)
+
+
+def zone_in_header(folder: Path) -> Path:
+    return put(folder, '"Date Time, GMT-05:00",flow', *rows(stamps("%m/%d/%Y %H:%M"), columns=1))
+
+
+def zone_beside(folder: Path) -> Path:
+    zone, start = ZoneInfo("Europe/Oslo"), datetime(2023, 10, 27, 22, tzinfo=UTC)
+    local = [(start + timedelta(minutes=30 * k)).astimezone(zone) for k in range(100)]
+    path = put(folder, "local,lamp_lx", *(f"{t:%d.%m.%Y %H:%M},{number(k)}" for k, t in enumerate(local)))
+    put(folder, json.dumps({"timezone": "Europe/Oslo"}), name=f"{path.stem}.meta.json")
+    return path
+
+
+def standby(folder: Path) -> Path:
+    lines = [f"{t},{k // 5 % 2},{k // 7 % 2},0" for k, t in enumerate(stamps("%Y-%m-%d %H:%M:%S"))]
+    return put(folder, "time,S_A1,S_A2,S_A3", *lines)
+
+
 SHAPES = (
     Shape("a time and a column per sensor", wide, ("tank_level", "inflow")),
     Shape("semicolons, decimal commas, umlauts", decimal_commas, ("Füllstand", "Zufluss")),
@@ -436,6 +476,12 @@ SHAPES = (
     Shape("compressed", compressed, ("tank_level", "inflow")),
     Shape("UTF-16 with tabs", utf16, ("a", "b")),
     Shape("Parquet", parquet, ("a", "b"), missing=1),
+    Shape("labels", labels, ("torque",)),
+    Shape("codes for missing", codes, ("ozone", "soot"), missing=2 * len(range(4, N, 9))),
+    Shape("meters", meters, ("Elec_kWh",), rows=METER_ROWS, missing=1),
+    Shape("time zone in the header", zone_in_header, ("flow",)),
+    Shape("time zone beside the file", zone_beside, ("lamp_lx",), rows=100, step="30min"),
+    Shape("pump that never ran", standby, ("S_A1", "S_A2", "S_A3"), states=("S_A1", "S_A2", "S_A3")),
     Shape("sensor that never reads", empty_column, ("a", "dead"), missing=N),
 )
 
@@ -458,7 +504,8 @@ def test_a_shape_reads_without_an_option(shape: Shape, tmp_path: Path) -> None:
 
 
 def test_the_guide_and_the_tests_name_the_same_shapes() -> None:
-    table = [line.split("|")[1].strip() for line in GUIDE.read_text(encoding="utf-8").splitlines() if line[:2] == "| "]
+    text = GUIDE.read_text(encoding="utf-8").partition("## Models")[0]
+    table = [line.split("|")[1].strip() for line in text.splitlines() if line[:2] == "| "]
     assert table[0] == "shape" and table[1:] == [shape.name for shape in SHAPES]
 
 

@@ -62,12 +62,52 @@ def test_the_rules_of_a_node(client: Client, runs: list[th.Run]) -> None:
         page = client.get(f"/api/runs/1/findings?node={quote(node['id'])}").json()
         assert detail["findings"] == page["total"]
         assert detail["sensors"] == node["sensors"]
-    for row in client.get("/api/runs/2/findings?limit=20").json()["findings"]:
-        places = client.get(f"/api/runs/2/places?rule={row['id']}").json()
-        assert places["nodes"]
-        for node in places["nodes"]:
-            page = client.get(f"/api/runs/2/findings?limit=500&node={quote(node)}").json()
-            assert page["total"] > 500 or row["id"] in [one["id"] for one in page["findings"]]
+
+
+def test_the_page_of_a_node_has_its_statements_and_its_alerts(client: Client, runs: list[th.Run]) -> None:
+    run = runs[0]
+    failing = {(row["rule"], node["node"]) for row in run.exceptions().to_dicts() for node in row["nodes"]}
+    seen = 0
+    for node in client.get("/api/runs/0/drawing").json()["nodes"]:
+        detail = client.get("/api/runs/0/node", params={"id": node["id"]}).json()
+        for one in detail["here"]:
+            assert 0 <= one["held"] <= one["rows"]
+            if one["kind"] == "law":
+                assert run.laws is not None
+                assert (one["rows"], one["held"]) == run.laws[one["id"]].counts.by_place[node["id"]]
+            if one["kind"] == "rule":
+                assert one["exception"] == ((one["id"], node["id"]) in failing)
+        marks = [one["exception"] for one in detail["here"]]
+        assert marks == sorted(marks, reverse=True)
+        seen += len(marks)
+    assert seen
+    (alert,) = client.get("/api/runs/0/node?id=P1").json()["alerts"]
+    assert alert["where"] == ["P1"]
+    assert client.get("/api/runs/0/node?id=P2").json()["alerts"] == []
+
+
+def test_evidence_at_any_place_and_at_any_moment(client: Client, runs: list[th.Run]) -> None:
+    first = next(
+        (path, card)
+        for at in range(len(runs[0].rules))
+        for path in [f"/api/runs/0/rules/{at}/card"]
+        for card in [client.get(path).json()]
+        if len(card["places"]) > 2 and any(one["held"] < one["rows"] for one in card["places"])
+    )
+    path, shown = first
+    assert shown["spot"] in [one["spot"] for one in shown["places"]]
+    assert len(shown["places"]) == shown["n_places"]
+    for place in shown["places"]:
+        card = client.get(f"{path}?spot={place['spot']}").json()
+        assert (card["spot"], card["place"]) == (place["spot"], place["name"])
+        assert bool(card["violations"]) == (place["held"] < place["rows"])
+        for moment in card["violations"]:
+            there = client.get(f"{path}?spot={place['spot']}&moment={moment}").json()
+            assert moment in [one["start"] for one in there["violated"]]
+        node = place["nodes"][0]
+        at_node = client.get(path, params={"node": node}).json()
+        assert node in next(one["nodes"] for one in at_node["places"] if one["spot"] == at_node["spot"])
+    assert client.get(f"{path}?spot=99999&node=nowhere").json() == shown
 
 
 def test_cards_report_and_series(client: Client, runs: list[th.Run]) -> None:
@@ -133,8 +173,7 @@ def test_laws_and_controls_are_reviewed_too(client: Client, runs: list[th.Run]) 
     assert page["findings"] == [{**law, "review": {"verdict": "accepted", "note": "x"}}]
     assert client.get("/api/runs/0/laws/0").json() == page["findings"][0]
     client.post("/api/runs/0/review", {"key": law["key"], "verdict": "rejected", "note": ""})
-    facts = client.get("/api/runs/0/outline").json()["facts"]
-    assert ("law", 0) not in [(fact["kind"], fact["id"]) for fact in facts]
+    assert client.get("/api/runs/0/laws/0").json()["review"] == {"verdict": "rejected", "note": ""}
     client.post("/api/runs/0/review", {"key": law["key"], "verdict": "", "note": ""})
     assert client.get("/api/runs/0/outline").json() == outline
 
@@ -261,8 +300,13 @@ templates = st.sampled_from(
             "/api/runs/{}/scatter",
             "/api/runs/{}/drawing",
         ),
-        *("/api/runs/{}/rules/{}/card", "/api/runs/{}/laws/{}/card", "/api/runs/{}/controls/{}/card"),
-        *("/api/runs/{}/places", "/api/runs/{}/node", "/api/runs/{}/series", "/api/compare", "/api/runs/{}/export"),
+        *(
+            "/api/runs/{}/rules/{}",
+            "/api/runs/{}/rules/{}/card",
+            "/api/runs/{}/laws/{}/card",
+            "/api/runs/{}/controls/{}/card",
+        ),
+        *("/api/runs/{}/laws/{}", "/api/runs/{}/node", "/api/runs/{}/series", "/api/compare", "/api/runs/{}/export"),
         *("/api/monitors/{}/alerts", "/static/{}", "/{}", "/api/{}/{}", "/"),
     ]
 )
@@ -270,6 +314,7 @@ names = st.sampled_from(
     [
         *("q", "kind", "class", "property", "pattern", "conclusion", "review", "node", "min_support", "max_lift"),
         *("min_confidence", "sort", "descending", "offset", "limit", "rule", "id", "sensor", "start", "end", "points"),
+        *("what", "spot", "moment"),
         *("a", "b", "format", "after", "token", "nonsense"),
     ]
 )
@@ -419,10 +464,10 @@ def test_every_kind_of_run_can_be_explored(make: Any) -> None:
     drawing = client.get("/api/runs/0/drawing").json()
     drawn = {node["id"] for node in drawing["nodes"]} if drawing else set()
     for row in [one for one in page["findings"] if one["kind"] == "rule"][:10]:
-        places = client.get(f"/api/runs/0/places?rule={row['id']}").json()
-        assert places["nodes"] or places["why"]
-        assert set(places["nodes"]) <= drawn or not drawn
-        assert client.get(f"/api/runs/0/rules/{row['id']}/card").status_code in (200, 404)
+        answer = client.get(f"/api/runs/0/rules/{row['id']}/card")
+        assert answer.status_code in (200, 404)
+        places = answer.json().get("places", [])
+        assert {node for place in places for node in place["nodes"]} <= drawn or not drawn
     for node in sorted(drawn):
         assert client.get("/api/runs/0/node", params={"id": node}).status_code == 200
     for sensor in () if run.readings is None else run.readings.sensors:

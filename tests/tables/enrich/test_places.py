@@ -12,6 +12,7 @@ from thence.data.graph.binding import Binding
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.records import Edge, Node
 from thence.data.readings.sensors import Sensor, SensorData
+from thence.errors import PatternError
 from thence.language.patterns import Pattern
 
 TIMES = [datetime(2024, 1, 1) + timedelta(minutes=30 * i) for i in range(8)]
@@ -45,7 +46,13 @@ def test_a_symmetry_that_optional_sensors_break_loses_no_place() -> None:
     assert sorted(place[:2] for place in places(sensors, net, where, pattern)) == [("n2", "n1"), ("n3", "n4")]
 
 
-@pytest.mark.parametrize(("n_sensors", "expected"), [(1, 0), (2, 2), (3, 6)])
+def test_a_pattern_of_the_user_without_a_place_is_an_error() -> None:
+    """Regression: it was a note, and rules about other things were shown."""
+    with pytest.raises(PatternError, match="matches no place of the graph"):
+        places(readings(f0="flow"), graph({"p": "Pipe"}), {"f0": "p"}, "(f:flow)-[in]->(p:Pipe)<-[in]-(g:flow)")
+
+
+@pytest.mark.parametrize(("n_sensors", "expected"), [(2, 2), (3, 6)])
 def test_sensors_of_one_node_that_could_be_exchanged_are_chosen_in_every_order(n_sensors: int, expected: int) -> None:
     """Regression: only one order was counted, which the order of the sensors in the file decided."""
     sensors = readings(**{f"f{at}": "flow" for at in range(n_sensors)})

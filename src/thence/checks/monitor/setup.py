@@ -16,6 +16,7 @@ from thence.checks.monitor.batches import MOST_STATES, Roster
 from thence.checks.monitor.history import History
 from thence.checks.monitor.rule_frames import RuleFrames
 from thence.data.graph.system import System
+from thence.data.readings.cleaning import quote_names
 from thence.data.readings.derived import MAX_STATES, RESTING, name_derived
 from thence.data.readings.durations import MICROSECOND, parse_duration
 from thence.data.readings.scanning import time_bounds
@@ -149,7 +150,7 @@ def set_up(
     aggregates = tuple(readings.aggregates[sensor.id] for sensor in readings.sensors)
     told = [describe_left_out(len(lost[kind]), kind, reviewed) for kind in kinds if lost[kind]]
     keep_empty = config.windows.empty == "keep"
-    notes = (*told, *(() if reference else _without_bins(frames)))
+    notes = (*told, *_of_counters(run, roster), *(() if reference else _without_bins(frames)))
     constants = run.constants if later.same_system else Constants()
     same = later.same_system
     return MonitorParts(
@@ -179,6 +180,15 @@ def _resting(rules: RuleSet, sensors: tuple[Sensor, ...]) -> frozenset[str]:
         # A sensor may be known by its role in a unit: then any kind may be meant, and further columns do no harm.
         out |= named or kinds
     return frozenset(out)
+
+
+def _of_counters(run: Run, roster: Roster) -> tuple[str, ...]:
+    """Say which sensors were counters: what arrives is compared with their rates."""
+    given = run.config.input.read_sensors.get("counters") or ()
+    counters = [id for id in ((given,) if isinstance(given, str) else given) if id in roster.position]
+    if not counters:
+        return ()
+    return (f"counters were mined as rates, so that these must arrive as rates per hour: {quote_names(counters)}",)
 
 
 def _without_bins(frames: RuleFrames) -> tuple[str, ...]:

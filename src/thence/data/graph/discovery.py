@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from thence.data.graph.matching import GraphIndex, Ints, find_role_members, most_specific_label, with_ancestors
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.point_names import reads_weather
 from thence.data.graph.units import CONTAINS, IS_WITHIN, Units, find_units
 from thence.errors import BindingError, PatternError, nearest
 from thence.language.english import with_article
@@ -116,12 +117,6 @@ def _reached_first(
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _OPPOSITE = {"out": "in", "in": "out", "any": "any"}
-_OUTDOORS = ("outside_air_", "outdoor_", "outside_")
-_OF_AIR = ("temperature", "humidity", "enthalpy", "dewpoint", "pressure")
-_WEATHER = frozenset({
-    "solar_radiance", "solar_irradiance", "solar_radiation", "global_horizontal_irradiance", "irradiance", "wind_speed",
-    "wind_direction", "rain", "rainfall", "precipitation", "weather_air_temperature",
-})  # fmt: skip
 _NEAREST = 3
 """The number of nodes in a discovered role of nearest nodes: one of them may miss a reading or be an odd one."""
 
@@ -354,7 +349,7 @@ def discover(
         _find_stars(carriers, hops, min_embeddings, found)
     _find_units(carriers, found)
     if stars:
-        _add_weather(carriers, found)
+        _add_weather(carriers, min_embeddings, found)
     if paths:
         _find_paths(carriers, hops, min_embeddings, max_embeddings, found)
     if stars and nearest:
@@ -501,24 +496,29 @@ def _focus_classes(carriers: Carriers, labels: npt.NDArray[np.object_]) -> list[
     """The classes of focus nodes, each with its nodes.
 
     Classes with the same relations around their nodes, a kind of sensor in common and a common ancestor are treated as
-    that ancestor: junctions, tanks and reservoirs all have a pressure and pipes that start and end there. Without an
-    ontology every class is its own.
+    that ancestor: junctions, tanks and reservoirs all have a pressure and pipes that start and end there. What is
+    linked to each other is not alike: an air handling unit feeds terminal units. Without an ontology every class is
+    its own.
     """
     index = carriers.index
     around: dict[str, set[tuple[str, str]]] = {}
+    linked: set[tuple[str, str]] = set()
     for edge in index.graph.edges.values():
         for label in edge.labels:
             relation = _most_general_relation(label, index.ontology)
             forward, backward = ("any", "any") if index.is_symmetric(label) else ("out", "in")
-            around.setdefault(str(labels[index.number[edge.source]]), set()).add((relation, forward))
-            around.setdefault(str(labels[index.number[edge.target]]), set()).add((relation, backward))
+            ends = str(labels[index.number[edge.source]]), str(labels[index.number[edge.target]])
+            around.setdefault(ends[0], set()).add((relation, forward))
+            around.setdefault(ends[1], set()).add((relation, backward))
+            if forward != "any":
+                linked |= {ends, ends[::-1]}
     carrying = carriers.mask()
     groups: list[list[str]] = []
     for label in sorted(set(map(str, labels[carrying]))):
         kinds = set(carriers.kinds_at(np.flatnonzero(labels == label)))
         for group in groups:
             member = group[0]
-            alike = around.get(member) == around.get(label)
+            alike = around.get(member) == around.get(label) and all((label, one) not in linked for one in group)
             common_kinds = kinds & set(carriers.kinds_at(np.flatnonzero(np.isin(labels, group))))
             if alike and common_kinds and _common_ancestor([*group, label], index.ontology):
                 group.append(label)
@@ -641,34 +641,39 @@ def _find_units(carriers: Carriers, found: _Discoveries) -> None:
             found.add(Pattern((NodeVariable(name, label),), (), sensors), own[:, None])
 
 
-def _add_weather(carriers: Carriers, found: _Discoveries) -> None:
-    """Add what is read of the weather to the patterns about one place, as roles."""
-    weather = {kind: at for kind, at in carriers.sensors.items() if _is_weather(kind)}
-    index = carriers.index
-    for position, pattern in enumerate(found.patterns if weather else ()):
-        if len(pattern.nodes) != 1:
-            continue
-        known = {sensor.kind for sensor in pattern.sensors} | {role.kind for role in pattern.roles}
-        focus = np.flatnonzero(index.has_label(pattern.nodes[0].label) & carriers.mask())
-        roles: dict[frozenset[int], list[StarRole]] = {}
-        for kind, at in weather.items():
-            near = find_nearest(index, focus, carriers.mask(kind), count=1)
-            if kind in known or 2 * len(near.origin) <= len(focus):
-                continue
+def _add_weather(carriers: Carriers, least: int, found: _Discoveries) -> None:
+    """Add what is read of the weather to the patterns about one place, as roles; also to places with nothing else."""
+    weather = {kind: at for kind, at in carriers.sensors.items() if reads_weather(kind)}
+    if not weather:
+        return
+    known = {pattern.nodes[0].label: at for at, pattern in enumerate(found.patterns) if len(pattern.nodes) == 1}
+    left = _points_of_units(carriers)
+    for label, nodes in _focus_classes(carriers, _specific_labels(carriers.index)):
+        if label in known:
+            pattern = found.patterns[known[label]]
+            roles = _weather_roles(carriers, weather, pattern, nodes)
+            found.patterns[known[label]] = replace(pattern, roles=(*pattern.roles, *roles))
+        elif len(nodes) >= least and not left[nodes].any():
+            name = _variable_name(label, ())
+            pattern = Pattern((NodeVariable(name, label),), (), tuple(_sensor_variables(name, nodes, carriers)))
+            if roles := _weather_roles(carriers, weather, pattern, nodes):
+                found.add(replace(pattern, roles=roles), nodes[:, None])
+
+
+def _weather_roles(
+    carriers: Carriers, weather: Mapping[str, Mapping[int, object]], pattern: Pattern, focus: Ints
+) -> tuple[StarRole, ...]:
+    """What is read of the weather around some places and not at them: the nearest node that reads each kind."""
+    known = {sensor.kind for sensor in pattern.sensors} | {role.kind for role in pattern.roles}
+    names: dict[frozenset[int], str] = {}
+    roles = []
+    for kind, at in weather.items():
+        near = find_nearest(carriers.index, focus, carriers.mask(kind), count=1)
+        if kind not in known and 2 * len(near.origin) > len(focus):
             # Kinds that are measured at the same nodes are of one station; another one needs another name.
-            names = [group[0].name for group in roles.values()]
-            same = roles.setdefault(frozenset(at), [])
-            name = same[0].name if same else "site" if not names else f"site ({kind.replace('_', ' ')})"
-            points = carriers.are_points(kind, at)
-            same.append(StarRole(name, (Step("", "any", ""),), kind, points, nearest=1))
-        made = tuple(role for group in roles.values() for role in group)
-        if made:
-            found.patterns[position] = replace(pattern, roles=(*pattern.roles, *made))
-
-
-def _is_weather(kind: str) -> bool:
-    """Whether sensors of a kind read the weather, which is the same for everything at a site."""
-    return (kind.startswith(_OUTDOORS) and kind.endswith(_OF_AIR)) or kind in _WEATHER
+            name = names.setdefault(frozenset(at), f"site ({kind.replace('_', ' ')})" if names else "site")
+            roles.append(StarRole(name, (Step("", "any", ""),), kind, carriers.are_points(kind, at), nearest=1))
+    return tuple(roles)
 
 
 def _roles(
@@ -741,6 +746,8 @@ def _step_name(step: Step) -> str:
     words = _words(step.label)
     if step.direction == "any":
         return f"{plural} {' '.join(words)} there" if words else f"{plural} next to it"
+    if step.label == "hasPart" and step.direction != "any":
+        return f"{plural} that are part of it" if step.direction == "out" else f"{plural} that it is part of"
     if step.direction == "out":
         return f"{plural} it {' '.join(words)}"
     verb = {"has": "have", "is": "are"}.get(words[0], words[0].removesuffix("s"))

@@ -1,7 +1,7 @@
 """One habit for all models: what models say in different ways is said in one way, before patterns are looked for.
 
-Brick models attach points by ``hasPoint``, ``isPointOf``, ``hasPart`` or a location, store ``feeds`` forwards, backwards
-or both ways, and keep parts of equipment in either direction; Haystack has a reference per relation; ASHRAE 223P puts
+Brick models attach points by ``hasPoint``, ``isPointOf``, ``hasPart`` or a location, store ``feeds`` forwards, back-
+wards or both ways, and keep parts of equipment in either direction; Haystack has a reference per relation; 223P puts
 connection points and ducts between equipment. ``in_one_habit`` folds inverse relations onto one direction, attaches
 every point by one ``hasPoint`` to one holder, and folds connections to ``feeds``. Files are read as they are written
 (``thence.data.loaders``); this is done for mining. Relations that no habit is known of stay as they are.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import brick_classes
-from thence.data.graph.point_names import is_point
+from thence.data.graph.point_names import is_point, is_weather
 from thence.data.graph.records import Edge, Node
 from thence.data.graph.s223 import is_s223, without_connections
 
@@ -33,7 +33,7 @@ INVERSES: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 """Relations and what they are in the other direction."""
 SAME: Mapping[str, str] = MappingProxyType(
-    {"hasMember": "hasPart", "locatedIn": "hasLocation", "hasSubLocation": "hasPart", "hasSubEquipment": "hasPart"}
+    {"hasMember": "hasPart", "locatedIn": "hasLocation", "hasPhysicalLocation": "hasLocation"}
 )
 """Relations that have another name here."""
 _SUPPLIES = frozenset({
@@ -43,6 +43,7 @@ _SUPPLIES = frozenset({
 })  # fmt: skip
 """References of Haystack from equipment to what supplies it."""
 _MOST_NAMED = 6
+_SITES = frozenset({"Site", "Building"})
 _EQUIPMENT, _LOCATION = "Equipment", "Location"
 
 
@@ -61,7 +62,7 @@ def in_one_habit(graph: KnowledgeGraph) -> KnowledgeGraph:
     """
     if is_s223(graph):
         graph = without_connections(graph)
-    return _with_attached_points(_with_one_direction(_with_plain_references(graph)))
+    return _at_one_site(_with_attached_points(_with_one_direction(_with_plain_references(graph))))
 
 
 def describe_binding(binding: Binding, graph: KnowledgeGraph) -> tuple[str, ...]:
@@ -244,6 +245,43 @@ def _around(node: str, wholes: Mapping[str, set[str]]) -> set[str]:
         found |= new
         waiting += new
     return found
+
+
+def _at_one_site(graph: KnowledgeGraph) -> KnowledgeGraph:
+    """The graph with a site around its parts, if it reads the weather in a part that is not linked to the others."""
+    points = [node.id for node in graph.nodes.values() if is_weather(node.labels)]
+    if not points or sum(bool(node.labels & _SITES) for node in graph.nodes.values()) > 1:
+        return graph
+    holders = list(dict.fromkeys(edge.source for edge in graph.edges.values() if "hasPoint" in edge.labels))
+    parts: list[str] = []
+    seen: set[str] = set()
+    for holder in holders:
+        if holder not in seen:
+            parts.append(holder)
+            seen |= _reachable(graph, holder)
+    if len(parts) < 2:
+        return graph
+    site = next((node.id for node in graph.nodes.values() if node.labels & _SITES), "site")
+    nodes = list(graph.nodes.values())
+    while site not in graph.nodes and site in graph.edges:
+        site += "'"
+    if site not in graph.nodes:
+        nodes.append(Node(site, frozenset({"Site"})))
+    taken = {*graph.nodes, *graph.edges, site}
+    own = _reachable(graph, site) if site in graph.nodes else set()
+    made = [_made(site, "hasPart", part, taken, {}) for part in parts if part not in own]
+    edges = [*graph.edges.values(), *made]
+    return KnowledgeGraph(nodes, edges, dated=graph.dated, property_units=graph.property_units)
+
+
+def _reachable(graph: KnowledgeGraph, start: str) -> set[str]:
+    seen, waiting = {start}, [start]
+    while waiting:
+        here = waiting.pop()
+        around = {e.target for e in graph.out_edges(here)} | {e.source for e in graph.in_edges(here)}
+        waiting += around - seen
+        seen |= around
+    return seen
 
 
 def _classes(graph: KnowledgeGraph, node: str) -> set[str]:

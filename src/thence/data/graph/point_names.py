@@ -143,6 +143,32 @@ def is_point(labels: Iterable[str]) -> bool:
     )
 
 
+_OUTDOORS = ("outside_", "outdoor_", "weather_")
+_OF_AIR = ("temperature", "humidity", "enthalpy", "dewpoint", "pressure")
+_WEATHER = frozenset({
+    "solar_radiance", "solar_irradiance", "solar_radiation", "global_horizontal_irradiance", "irradiance", "wind_speed",
+    "wind_direction", "rain", "rainfall", "precipitation", "rain_sensor",
+})  # fmt: skip
+
+
+def reads_weather(kind: str) -> bool:
+    """Return whether sensors of a kind read the weather, which is the same for everything at a site.
+
+    >>> reads_weather("outside_air_temperature"), reads_weather("outside_air_flow"), reads_weather("wind_speed")
+    (True, False, True)
+    """
+    return (kind.startswith(_OUTDOORS) and kind.endswith(_OF_AIR)) or kind in _WEATHER
+
+
+def is_weather(labels: Iterable[str]) -> bool:
+    """Return whether one of the classes of a node is one of points that read the weather.
+
+    >>> is_weather({"Outside_Air_Temperature_Sensor"})
+    True
+    """
+    return any(reads_weather(label.removesuffix("_Sensor").lower()) for label in labels)
+
+
 _POINT_WORDS = frozenset({"point", "sensor", "actuator", "setpoint", "command", "status", "alarm", "parameter"})
 
 

@@ -31,7 +31,8 @@ _CLASSES = {
 _QUANTITIES = {
     "Temperature": "temperature", "VolumeFlowRate": "flow", "MassFlowRate": "flow", "Pressure": "pressure",
     "StaticPressure": "static pressure", "RelativeHumidity": "humidity", "Power": "power",
-    "ElectricPower": "electric power", "ActivePower": "electric power", "ThermalPower": "thermal power", "HeatFlowRate": "thermal power",
+    "ElectricPower": "electric power", "ActivePower": "electric power", "ThermalPower": "thermal power",
+    "HeatFlowRate": "thermal power",
     "Energy": "energy", "Illuminance": "illuminance", "MoleFraction": "co2", "AmountOfSubstanceFraction": "co2",
     "Concentration": "co2", "Speed": "speed", "AngularVelocity": "speed", "Frequency": "speed",
     "Occupancy": "occupancy",
@@ -213,7 +214,7 @@ class _Model:
         if not stated or stated in (["setpoint"], ["status"], ["command"]):
             # A ratio may be the position of anything: of what, its holder and its label say.
             machine = [word for label in self.graph.node(holder).labels for word in words_of(label)]
-            return class_of_point([*stated, *(told or [*machine, "position"])], role=role)
+            return class_of_point([*stated, *(told or (machine if stated else [*machine, "position"]))], role=role)
         media = [
             *self._terms(node.id, "ofMedium"),
             *self._terms(node.id, "hasMedium"),

@@ -18,6 +18,7 @@ from thence.data.graph.matching import most_specific_label
 from thence.data.graph.name_rules import WATER_LETTERS
 from thence.data.graph.ontology import Ontology
 from thence.data.graph.records import list_values
+from thence.data.readings.counters import UNKNOWN, rate_of_kind
 from thence.data.readings.few_values import same_types
 from thence.data.readings.sensors import Sensor, SensorData
 
@@ -38,9 +39,11 @@ _UNITS = {
     "PA": "Pa", "KiloPA": "kPa", "BAR": "bar", "IN_H2O": "inH2O", "W": "W", "KiloW": "kW", "KiloW-HR": "kWh",
     "V": "V", "A": "A", "HZ": "Hz", "M": "m", "M2": "m2", "M3": "m3", "M3-PER-HR": "m3/h", "M3-PER-SEC": "m3/s",
     "L-PER-SEC": "L/s", "L-PER-MIN": "L/min", "FT3-PER-MIN": "ft3/min", "CFM": "ft3/min", "GAL_US-PER-MIN": "gal/min",
+    "°C": "degC", "°F": "degF", "℃": "degC", "m³/h": "m3/h", "m³/s": "m3/s", "m³": "m3", "m²": "m2", "l/s": "L/s",
+    "cfm": "ft3/min", "gpm": "gal/min", "kilowatt": "kW", "%RH": "%",
     "M-PER-SEC": "m/s", "SEC": "s", "MIN": "min", "HR": "h", "UNITLESS": "",
 }  # fmt: skip
-"""Units of QUDT that have a short sign."""
+"""Units of QUDT that have a short sign, and other signs of them."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,9 @@ def with_kinds_of(
         (Sensor(id='P_J1', kind='pressure', unit='', categorical=False),)
     """
     found = find_kinds(sensors.sensors, graph, binding, ontology)
-    found = replace(found, kinds=_with_units(sensors.sensors, found.kinds, units or {}))
+    kinds = _with_units(sensors.sensors, found.kinds, units or {})
+    rates = {id: rate_of_kind(*kinds[id]) for id in sensors.readings.counters if id in kinds}
+    found = replace(found, kinds={**kinds, **rates})
     if not found.kinds:
         return sensors
     data = sensors.with_kinds(found.kinds, notes=found.notes)
@@ -124,7 +129,7 @@ def find_kinds(
         node = binding.get(sensor.id)
         if node is None or (sensor.kind and sensor.unit):
             continue
-        unit = sensor.unit or _unit_of(node, graph)
+        unit = sensor.unit.removesuffix(UNKNOWN) or _unit_of(node, graph)
         if sensor.kind:
             if unit:
                 kinds[sensor.id] = (sensor.kind, unit)

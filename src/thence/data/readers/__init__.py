@@ -39,6 +39,7 @@ from thence.data.readers.table import MISSING_WORDS, LayoutOption, ReadOptions, 
 from thence.data.readers.text import check_signs
 from thence.data.readers.times import check_format
 from thence.data.readings.cleaning import KEEP_LAST, KEEP_LAST_OR_RENAME, MAX_LOSS, ORIGIN, OnError, quote_names
+from thence.data.readings.counters import with_rates
 from thence.data.readings.durations import parse_duration
 from thence.data.readings.few_values import MOST_COLUMNS, choose_states
 from thence.data.readings.findings import Finding, ReadReport
@@ -76,6 +77,7 @@ def read_sensors(
     ignore: Iterable[str] | None = None,
     missing: Iterable[str | float] | str | float = MISSING_WORDS,
     codes: bool = True,
+    counters: str | Iterable[str] = "auto",
     name: str | None = None,
     on_error: OnError = "raise",
     max_loss: float = MAX_LOSS,
@@ -128,6 +130,9 @@ def read_sensors(
             …); words replace them.
         codes: Whether numbers that several sensors write where there is no reading, such as −200 beside readings above
             0, are read as missing; a note names them.
+        counters: Sensors that count, such as kWh or m³, whose readings become rates per hour: ``"auto"`` finds them by
+            their names and since they only rise, but for resets and roll-overs; ``"none"`` keeps what they show; or
+            names and patterns.
         name: Template of the sensor ids, with ``{column}``, ``{file}``, ``{sheet}`` and ``{kind}``.
         on_error: ``"raise"`` stops at data that cannot be used as it is; ``"repair"`` repairs it and counts repairs in
             the report.
@@ -249,6 +254,7 @@ def _read(
         data = replace(data, readings=replace(data.readings, timezone=zones.pop()))
     if lasting := frozenset(id for part in parts if part.table.lasting for id in part.categorical):
         data = replace(data, readings=replace(data.readings, lasting=lasting))
+    data = with_rates(data, options.counters)
     return data if len(kept) == len(found) else data.select(kept)
 
 

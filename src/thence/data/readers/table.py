@@ -102,6 +102,7 @@ class ReadOptions:
     ignore: frozenset[str] = frozenset()
     missing: tuple[str, ...] = MISSING_WORDS
     codes: bool = True
+    counters: tuple[str, ...] = ("auto",)
     name: str | None = None
     on_error: OnError = "raise"
     max_loss: float = MAX_LOSS
@@ -115,6 +116,7 @@ class ReadOptions:
             for cls in (ReadOptions, DatabaseOptions)
         )
         common |= {name: frozenset(_as_names(given[name])) for name in ("categorical", "numeric", "ignore")}
+        common["counters"] = _as_names(given["counters"])
         words = tuple(
             map(str, [given["missing"]] if isinstance(given["missing"], (str, int, float)) else given["missing"])
         )

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import polars as pl
 
 from thence._base.settings.numbers import require_zone
+from thence.data.readings.directions import is_direction, is_turn, roll_up
 from thence.data.readings.durations import format_duration, parse_duration
 from thence.data.readings.sensors import Sensor
 from thence.errors import ConfigError, nearest
@@ -169,7 +170,7 @@ def derive_values(
         if form in ("hour", "weekday"):
             numbers[name] = _calendar(name, times, timezone)
         elif form == "change":
-            numbers[name] = values - _shift(values, 1, np.nan)
+            numbers[name] = _changes(values, [sensor for sensor in sensors if not sensor.categorical])
         elif form == "lag":
             windows = parse_duration(length) // every
             numbers[name] = _shift(values, windows, np.nan)
@@ -212,6 +213,15 @@ def _calendar(name: str, times: npt.NDArray[np.datetime64], timezone: str) -> np
     if name == "hour":
         return local.dt.hour().to_numpy().astype(np.int8)
     return np.asarray(local.dt.weekday().to_numpy().astype(np.int8) - np.int8(1))
+
+
+def _changes(values: Numbers, sensors: Sequence[Sensor]) -> Numbers:
+    """Return the change since the window before; of directions the shorter way around."""
+    out: Numbers = values - _shift(values, 1, np.nan)
+    for at, sensor in enumerate(sensors):
+        if is_direction(sensor) and is_turn(values[~np.isnan(values[:, at]), at]):
+            out[:, at] = roll_up(out[:, at], signed=True)
+    return out
 
 
 def _shift(series: npt.NDArray[Any], windows: int, filler: float) -> npt.NDArray[Any]:

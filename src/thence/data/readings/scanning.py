@@ -213,6 +213,7 @@ class Readings:
         lasting: Sensors whose readings last until their next one.
         ends: Times at which sensors of a long table are known to have no reading, by sensor, in order.
         timezone: The time zone of the clock of the readings, if it is known.
+        counters: Sensors that are counters and whose readings are rates.
         breaks: The last time of a run of readings and the first of the next one, where no window spans both.
     """
 
@@ -225,6 +226,7 @@ class Readings:
     ends: Mapping[str, Int64Array] = field(default_factory=dict)
     breaks: tuple[tuple[int, int], ...] = ()
     timezone: str = ""
+    counters: frozenset[str] = frozenset()
 
     @property
     def lazy(self) -> pl.LazyFrame:

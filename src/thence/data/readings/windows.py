@@ -20,6 +20,7 @@ import polars as pl
 from thence._base.display.percent import percent
 from thence._base.memory import Workspace, in_memory
 from thence.data.readings.derived import StateCodes, derive_values, name_derived
+from thence.data.readings.directions import ON_A_CIRCLE, is_direction, is_turn, roll_up, unroll
 from thence.data.readings.durations import MICROSECOND, format_duration, parse_duration
 from thence.data.readings.findings import ReadReport
 from thence.data.readings.health.findings import HealthFinding, Series
@@ -514,7 +515,9 @@ def _window_numbers(
     ids = [sensor.id for sensor in sensors]
     ops = np.array([AGGREGATES.index(chosen[id]) for id in ids], dtype=np.int8)
     median = AGGREGATES.index("median")
-    if readings.layout == "long" and not (ops == median).any() and not any(id in hold.limits for id in ids):
+    turning = {sensor.id for sensor in sensors if chosen[sensor.id] in ON_A_CIRCLE and is_direction(sensor)}
+    settled = turning or (ops == median).any() or any(id in hold.limits for id in ids)
+    if readings.layout == "long" and not settled:
         values = _window_in_one_pass(readings, ids, ops, counts, grid, workspace)
         if values is not None:
             return values, counts
@@ -527,6 +530,10 @@ def _window_numbers(
         in_place = values.flags.f_contiguous
         column = values[:, series.position] if in_place else np.full(grid.n_windows, np.nan)
         id = ids[series.position]
+        turns = id in turning and is_turn(series.values.astype(np.float64))
+        signed = turns and bool(series.values.min() < 0)
+        if turns:
+            series = replace(series, values=unroll(series.values.astype(np.float64)))
         until = hold.until(id, series.times) if chosen[id] in HELD else None
         if until is not None:
             if hold.limits[id] is None:
@@ -539,6 +546,8 @@ def _window_numbers(
             window_medians(series.times, series.values, grid.start, grid.length, column)
         else:
             window_series(series.times, series.values, grid.start, grid.length, ops[series.position], column)
+        if turns:
+            column[:] = roll_up(column, signed=signed)
         if not in_place:
             columns[series.position] = column
         if len(columns) == _COLUMNS:

@@ -54,7 +54,7 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """Parameters of all experiments; ``docs/records/experiments.md`` describes each of them and explains its default."""
+    """Parameters of all experiments; ``docs/records/experiments.md`` describes each one and explains its default."""
 
     sensors: int
     bins: int

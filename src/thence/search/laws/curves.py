@@ -6,7 +6,6 @@ simplest whose error on blocks of time that it was not fitted on is near the bes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +16,10 @@ Ints = npt.NDArray[np.int64]
 
 SIMPLE = 1.05
 """A simpler curve is chosen if its error is at most this times the least."""
-_BINS, _PER_BIN, _KNEES, _ROUNDS = 200, 5, 14, 4
-_FAR = 5.0  # residuals beyond this times the median are left out of the second fit
+_MOST, _FEWEST = 4_000, 40  # rows that show knees
+_KNEES, _ROUNDS, _NARROWER = 16, 9, 0.4
+_FAR, _MOST_FAR = 5.0, 0.1  # residuals beyond this times the median are left out of the second fit, at most a tenth
+_TINY = 1e-3  # of the range of the values: what is less apart is not far
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,10 @@ class Curve:
             return self.base, self.slope
         ends = sorted((self.base + self.slope * self.low, self.base + self.slope * self.high))
         if self.form == "clipped":
-            return self.base, self.slope, ends[0], ends[1]
+            return self.base, self.slope, round(ends[0], 10), round(ends[1], 10)
         if np.isfinite(self.high):
-            return self.base + self.slope * self.high, self.slope, self.high, 0.0
-        return self.base + self.slope * self.low, 0.0, self.low, self.slope
+            return round(self.base + self.slope * self.high, 10), self.slope, self.high, 0.0
+        return round(self.base + self.slope * self.low, 10), 0.0, self.low, self.slope
 
 
 def fit_curve(driver: Floats, values: Floats, form: str) -> Curve | None:
@@ -83,8 +84,8 @@ def fit_curve(driver: Floats, values: Floats, form: str) -> Curve | None:
     if curve is None:
         return None
     apart = np.abs(values - curve.predict(driver))
-    typical = float(np.median(apart))
-    near = apart <= max(_FAR * typical, float(np.quantile(apart, 0.9)))
+    limit = max(_FAR * float(np.median(apart)), _TINY * float(np.ptp(values)))
+    near = apart <= max(limit, float(np.quantile(apart, 0.9)) if (apart > limit).mean() > _MOST_FAR else 0.0)
     if near.all() or near.sum() < 10:
         return curve
     return _fit_once(driver[near], values[near], form) or curve
@@ -95,78 +96,88 @@ def _fit_once(driver: Floats, values: Floats, form: str) -> Curve | None:
         return None
     if form == "line":
         return _line(driver, values, -np.inf, np.inf, form)
-    x, y, weight = _binned(driver, values)
-    if len(x) < 6:
+    order = np.argsort(driver, kind="stable")
+    if len(order) < _FEWEST:
         return None
-    best = _best_knees(x, y, weight, form)
+    some = order[np.unique(np.linspace(0, len(order) - 1, min(_MOST, len(order))).astype(np.int64))]
+    best = _best_knees(driver[some], values[some], form)
     return None if best is None else _line(driver, values, *best, form)
 
 
-def _binned(driver: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means of the driver and medians of the values in bins of equal counts.
-
-    Knees are found in a few numbers, and rows that are far off, such as those of starts, move none.
-    """
-    order = np.argsort(driver, kind="stable")
-    parts = np.array_split(order, min(_BINS, max(len(order) // _PER_BIN, 1)))
-    x = np.array([driver[part].mean() for part in parts])
-    y = np.array([np.median(values[part]) for part in parts])
-    return x, y, np.array([float(len(part)) for part in parts])
-
-
-def _best_knees(x: Floats, y: Floats, weight: Floats, form: str) -> tuple[float, float] | None:
-    """The knees with the least error: on a grid, then on finer ones around the best."""
-    start, stop = float(np.quantile(x, 0.01)), float(np.quantile(x, 0.99))
+def _best_knees(x: Floats, y: Floats, form: str) -> tuple[float, float] | None:
+    """The knees with the least error: on a grid, then on finer ones around the best. The driver is sorted."""
+    start, stop = float(x[_FEWEST // 4]), float(x[-1 - _FEWEST // 4])
     width = (stop - start) / 2
     if width <= 0:
         return None
-    least, low, high = np.inf, -np.inf, np.inf
-    centre = [(start + stop) / 2] * 2
+    sums = _Sums.of(x, y)
+    least, best = np.inf, (-np.inf, np.inf)
+    centre = [start + width] * 2
     for _ in range(_ROUNDS):
         grids = [np.clip(np.linspace(c - width, c + width, _KNEES), start, stop) for c in centre]
-        for pair in _pairs(grids, form):
-            error = _error(x, y, weight, *pair)
-            if error < least * (1 - 1e-12):
-                least, (low, high) = error, pair
+        low, high = _pairs(grids, form)
+        errors = sums.errors(low, high)
+        at = int(np.argmin(errors))
+        if errors[at] < least * (1 - 1e-12):
+            least, best = float(errors[at]), (float(low[at]), float(high[at]))
         if not np.isfinite(least):
             return None
-        centre = [low if np.isfinite(low) else high, high if np.isfinite(high) else low]
-        width *= 2.5 / _KNEES
-    return low, high
+        centre = [best[0] if np.isfinite(best[0]) else best[1], best[1] if np.isfinite(best[1]) else best[0]]
+        width *= _NARROWER
+    return best
 
 
-def _pairs(grids: list[Floats], form: str) -> Iterator[tuple[float, float]]:
+def _pairs(grids: list[Floats], form: str) -> tuple[Floats, Floats]:
+    """The lower and upper knees that are tried."""
     if form == "hinge":
-        for knee in grids[0].tolist():
-            yield -np.inf, knee
-        for knee in grids[1].tolist():
-            yield knee, np.inf
-        return
-    for low in grids[0].tolist():
-        for high in grids[1].tolist():
-            if low < high:
-                yield low, high
+        none = np.full(len(grids[0]), np.inf)
+        return np.concatenate([-none, grids[1]]), np.concatenate([grids[0], none])
+    low, high = (one.ravel() for one in np.meshgrid(*grids))
+    return low[low < high], high[low < high]
 
 
-def _error(x: Floats, y: Floats, weight: Floats, low: float, high: float) -> float:
-    basis = np.clip(x, low, high)
-    total = weight.sum()
-    mean_b, mean_y = (weight * basis).sum() / total, (weight * y).sum() / total
-    variance = (weight * (basis - mean_b) ** 2).sum()
-    spread = (weight * (y - mean_y) ** 2).sum()
-    if variance <= 0:
-        return float(spread)
-    shared = (weight * (basis - mean_b) * (y - mean_y)).sum()
-    return float(max(spread - shared**2 / variance, 0.0))
+@dataclass(frozen=True)
+class _Sums:
+    """Running sums over the sorted driver, from which the error at any knees follows at once.
+
+    Args:
+        x: The driver, sorted; its mean is 0.
+        sums: The sums of 1, x, x², y and xy over the first rows.
+        spread: The sum of the squares of the values.
+    """
+
+    x: Floats
+    sums: Floats
+    spread: float
+
+    @staticmethod
+    def of(x: Floats, y: Floats) -> _Sums:
+        y = y - y.mean()
+        parts = np.stack([np.ones(len(x)), x, x * x, y, x * y])
+        return _Sums(x, np.concatenate([np.zeros((5, 1)), np.cumsum(parts, axis=1)], axis=1), float((y * y).sum()))
+
+    def errors(self, low: Floats, high: Floats) -> Floats:
+        """The sum of squares that the best line of the driver, clipped at knees, leaves."""
+        first, last = np.searchsorted(self.x, low), np.searchsorted(self.x, high)
+        below, inside = self.sums[:, first], self.sums[:, last] - self.sums[:, first]
+        above = self.sums[:, -1:] - self.sums[:, last]
+        low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
+        total = self.sums[0, -1]
+        mean = (low * below[0] + inside[1] + high * above[0]) / total
+        variance = low**2 * below[0] + inside[2] + high**2 * above[0] - total * mean**2
+        shared = low * below[3] + inside[4] + high * above[3]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gained = np.where(variance > 1e-12 * self.sums[2, -1], shared**2 / variance, 0.0)
+        return np.asarray(np.maximum(self.spread - gained, 0.0))
 
 
 def _line(driver: Floats, values: Floats, low: float, high: float, form: str) -> Curve | None:
     basis = np.clip(driver, low, high)
     centred = basis - basis.mean()
-    variance = float(centred @ centred)
+    variance = float((centred * centred).sum())
     if variance <= 0:
         return None
-    slope = float(centred @ (values - values.mean())) / variance
+    slope = float((centred * (values - values.mean())).sum()) / variance
     return Curve(form, float(values.mean() - slope * basis.mean()), slope, low, high)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from typing import Any
 
@@ -30,6 +30,7 @@ from thence.search.laws.site_data import Guard, SiteData
 from thence.search.laws.slots import Slot, type_sensors
 from thence.search.laws.trials import (
     COVERED,
+    FINEST,
     MIN_DAYS,
     Parameters,
     Passed,
@@ -50,12 +51,14 @@ from thence.statements.laws.formula import Formula
 from thence.statements.laws.law import Law, PlaceCounts
 from thence.statements.laws.places import Clock
 from thence.statements.laws.sensor_places import ANYWHERE, SensorPlaces, no_carriers
-from thence.statements.laws.terms import Combination, Term
+from thence.statements.laws.terms import Combination, Condition, Term
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+_PLAIN = frozenset({"line", "offset", "counter"})  # forms without a condition, if they hold without one
 _TIGHTER = 0.6  # of the band without a condition: a condition has to narrow it by this factor
+_MIN_EXPLAINED = 0.98  # of the factors of places by their properties
 _JOINED = 3.0  # bands of places that differ by more than this factor are different laws
 _MOST_PAIRS = 400  # candidates of a form beyond which none is tried: nothing says which sensors belong together
 
@@ -70,6 +73,8 @@ class Candidate:
         right: The sensors of the slots on the right side, by slot.
         needs_guard: Whether the formula is tried under conditions only.
         judge: Decides in place of ``try_formula``, if the form has its own way.
+        minus: A sensor that is subtracted on the left side.
+        plus: A property of the nodes of the left side that is added to their readings, such as an elevation.
     """
 
     trial: Trial
@@ -77,11 +82,18 @@ class Candidate:
     right: Mapping[str, Slot]
     needs_guard: bool = False
     judge: Callable[[Trial, Values, Times, Bools, Guard | None], Passed | None] | None = None
+    minus: Slot | None = None
+    plus: str = ""
+
+    @property
+    def subject(self) -> Slot:
+        """The sensor whose place is that of the formula: the left one, or what flows between two."""
+        return self.left if self.minus is None else next(iter(self.right.values()))
 
     @property
     def sensors(self) -> tuple[Slot, ...]:
-        """All sensors, the left one first."""
-        return (self.left, *self.right.values())
+        """All sensors, those of the left side first."""
+        return (self.left, *(() if self.minus is None else (self.minus,)), *self.right.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,13 +165,13 @@ def _sites(readings: WindowedReadings, carriers: Carriers, clock: Clock) -> Iter
     slots = type_sensors(readings.sensors, carriers, clock.names)
     for at, (name, times) in enumerate(readings.by_site.items()):
         own = tuple(slot for slot in slots if slot.site == name)
-        yield SiteData(readings, own, Times(times, int(clock.begins_later[at])))
+        yield SiteData(readings, own, Times(times, int(clock.begins_later[at])), carriers)
 
 
 def _try(candidate: Candidate, site: SiteData) -> Find | None:
     """The best way in which a candidate passes: without a condition, unless one narrows its band by far."""
     trial = candidate.trial
-    values = {"left": site.values(candidate.left)}
+    values = {"left": _left_side(candidate, site)}
     if trial.formula.is_change:
         values["left"] = _change(values["left"], site.times.times)
     values |= {role: site.values(slot) for role, slot in candidate.right.items()}
@@ -177,15 +189,22 @@ def _try(candidate: Candidate, site: SiteData) -> Find | None:
     if not candidate.needs_guard:
         passed = run(None)
         best = None if passed is None else Find(candidate, passed, None)
-    if best is not None and best.passed.is_computed:
+    if trial.is_physical or (best is not None and (best.passed.is_computed or trial.form in _PLAIN)):
         return best
-    for guard in site.guards_for(candidate.sensors, status_only=candidate.needs_guard):
+    for guard in site.guards_for(candidate.sensors, own_only=candidate.needs_guard):
         passed = run(guard)
         if passed is None:
             continue
         if best is None or passed.band < best.passed.band * (_TIGHTER if best.guard is None else 0.9):
             best = Find(candidate, passed, guard)
     return best
+
+
+def _left_side(candidate: Candidate, site: SiteData) -> Floats:
+    if candidate.minus is None:
+        return site.values(candidate.left)
+    height = site.property_of(candidate.left, candidate.plus) - site.property_of(candidate.minus, candidate.plus)
+    return np.asarray(site.values(candidate.left) - site.values(candidate.minus) + height)
 
 
 def _change(values: Floats, times: npt.NDArray[np.datetime64]) -> Floats:
@@ -217,10 +236,10 @@ def _robust_factor(left: Floats, right: Floats) -> float | None:
     """The factor of a proportion: a ratio of sums, which independent noise does not bias, without what is far off."""
     known = np.isfinite(left) & np.isfinite(right)
     left, right = left[known], right[known]
-    square = float(right @ right)
+    square = float((right * right).sum())  # a sum: short products of vectors do not gain from threads
     if square <= 0:
         return None
-    factor = float(left @ right) / square
+    factor = float((left * right).sum()) / square
     for _ in range(2):
         apart = np.abs(left - factor * right)
         near = apart <= max(5 * float(np.median(apart)), float(np.quantile(apart, 0.9)))
@@ -371,10 +390,10 @@ def _alike_values(site: SiteData, first: Slot, second: Slot) -> bool:
     known = ~np.isnan(one) & ~np.isnan(two)
     if known.sum() < 50:
         return False
-    one, two = one[known], two[known]
-    if one.std() <= 0 or two.std() <= 0:
-        return False
-    return float(np.corrcoef(one, two)[0, 1]) > 0.9
+    step = max(int(known.sum()) // _LOOKED_AT, 1)
+    one, two = one[known][::step], two[known][::step]
+    one, two = one - one.mean(), two - two.mean()
+    return float((one * two).sum()) > 0.9 * float(np.sqrt((one * one).sum() * (two * two).sum())) > 0
 
 
 def _copies(found: Iterable[Find]) -> frozenset[str]:
@@ -550,17 +569,27 @@ def _judge_order(trial: Trial, values: Values, times: Times, met: Bools, guard: 
     if not has_enough(early, late, times):
         return None
     fitted = _fit_margin({name: one[early] for name, one in values.items()})
-    if fitted is None:
-        return None
-    gap = values["left"] - values["second"] - fitted[0]
+    for margin in () if fitted is None else dict.fromkeys((fitted[0], round(fitted[0] / 2, 1), 0.0)):
+        passed = _order_above(trial, values, times, (early, late, known & ~met), guard, margin)
+        if passed is not None:
+            return passed
+    return None
+
+
+def _order_above(
+    trial: Trial, values: Values, times: Times, rows: tuple[Bools, Bools, Bools], guard: Guard | None, margin: float
+) -> Passed | None:
+    early, late, off = rows
+    gap = values["left"] - values["second"] - margin
     own, share = float((gap[early] < 0).mean()), float((gap[late] >= 0).mean())
     if own > 0.05 or share < trial.min_later:
         return None
-    off = known & ~met if guard is None else known & ~met & guard.known
+    if guard is not None:
+        off = off & guard.known
     idle = len(np.unique(times.days[off])) >= MIN_DAYS and float((gap[off] < 0).mean()) >= max(5 * own, 0.2)
-    if not idle and not _breaks_when_shifted(values, times, early, fitted[0], own):
+    if not idle and not _breaks_when_shifted(values, times, early, margin, own):
         return None
-    return Passed(fitted, 0.0, float("nan"), share, False, int((early | late).sum()))
+    return Passed((margin,), 0.0, float("nan"), share, False, int((early | late).sum()))
 
 
 def _breaks_when_shifted(values: Values, times: Times, rows: Bools, margin: float, own: float) -> bool:
@@ -640,60 +669,157 @@ def search_curves(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
             yield Candidate(trial, slot, {"driver": driver}, judge=_judge_curve)
 
 
+ENDS = ("first", "second")
+"""The names of the two ends of what a flow passes."""
+_EXPONENTS = (1.0, 2.5)  # between laminar flow and full turbulence
+_LOOKED_AT = 5_000  # rows that show how two sensors are related
+_NEEDED_PIPES = 3
+
+
+def search_head_losses(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
+    """Yield pipes with the heads at their two ends, which a power of the flow may set apart.
+
+    All pipes of a site have one exponent. What its factor depends on is said by ``_remark``.
+
+    Args:
+        site: The site.
+        found: What was found before.
+    """
+    heads = {slot.node: slot for slot in site.numeric if slot.quantity == "head" and slot.node}
+    plus = ""
+    if not heads:
+        heads = {slot.node: slot for slot in site.numeric if slot.quantity == "pressure" and slot.unit == "m"}
+        plus = next((name for name in ("elevation", "Elevation") if site.knows_property(name, heads.values())), "")
+        if not plus:
+            return
+    pipes = []
+    for flow in (slot for slot in site.numeric if slot.quantity == "flow" and slot.place == slot.node != ""):
+        ends = sorted(node for node in flow.near - {flow.place} if node in heads)
+        if len(ends) == 2 and len(flow.near) == 3:
+            first, second = (heads[node] for node in site.in_flow_order(flow.node, ends))
+            pipes.append(Candidate(_head_loss(0.0), first, {"flow": flow}, minus=second, plus=plus))
+    slopes = [slope for pipe in pipes if (slope := _own_exponent(pipe, site)) is not None]
+    if len(slopes) < _NEEDED_PIPES:
+        return
+    weights = np.array([weight for _, weight in slopes])
+    exponent = float(f"{(weights * np.array([slope for slope, _ in slopes])).sum() / weights.sum():.4g}")
+    if _EXPONENTS[0] < exponent < _EXPONENTS[1]:
+        yield from (replace(pipe, trial=_head_loss(exponent)) for pipe in pipes)
+
+
+def _head_loss(exponent: float) -> Trial:
+    def fit(values: Values) -> Parameters | None:
+        flow = values["flow"]
+        factor = _robust_factor(values["left"], np.sign(flow) * np.abs(flow) ** exponent)
+        return None if factor is None or factor <= 0 else (factor, exponent)
+
+    return Trial(
+        form="head_loss", formula=_formula("head_loss"), fit=fit, shifted="flow", min_r2=0.98, is_physical=True
+    )
+
+
+def _own_exponent(pipe: Candidate, site: SiteData) -> tuple[float, float] | None:
+    """The slope of the logarithm of the head loss over that of the flow in one pipe, and its weight."""
+    drop, flow = _left_side(pipe, site), site.values(pipe.right["flow"])
+    used = (drop * flow > 0) & ~site.times.is_later
+    if used.sum() < 50:
+        return None
+    step = max(int(used.sum()) // _LOOKED_AT, 1)
+    drop, flow = np.abs(drop[used][::step]), np.abs(flow[used][::step])
+    clear = (drop > 0.1 * np.quantile(drop, 0.9)) & (flow > 0.1 * np.quantile(flow, 0.9))
+    x, y = np.log(flow[clear]), np.log(drop[clear])
+    if len(x) < 50 or x.std() < 0.02:
+        return None
+    x, y = x - x.mean(), y - y.mean()
+    weight = float((x * x).sum())
+    slope = float((x * y).sum()) / weight
+    return (slope, weight) if explained(y, y - slope * x) >= 0.5 else None
+
+
 _MIN_ALTERNATE, _MIN_LATER_R2, _MIN_IN_BAND, _MIN_GAIN, _MIN_WEEKS = 0.4, 0.2, 0.75, 0.15, 0.75
+_CLEARLY = 0.02  # by which a curve of all seasons has to hold more often than that of the first part
 
 
 @dataclass(frozen=True)
 class _Curved(Passed):
-    """A curve that passed, with the range of its driver."""
+    """A curve that passed, the range of its driver, and every how many days it was fitted; 0 for the first part."""
 
     form: str = "line"
     seen: tuple[float, float] = (0.0, 0.0)
+    curve: Curve = field(default_factory=lambda: Curve("constant", 0.0))
+    every: int = 0
 
 
 def _judge_curve(trial: Trial, values: Values, times: Times, met: Bools, guard: Guard | None) -> Passed | None:
-    """Accept a curve that holds on blocks of time that it was not fitted on, in most weeks, and not when shifted."""
+    """Accept a curve that holds on blocks of time that it was not fitted on, in most weeks, and not when shifted.
+
+    Seasons differ, so that the first part of a year may not show a knee. Then it is fitted on every other block.
+    """
     known = known_rows(values) & met
     early, late = known & ~times.is_later, known & times.is_later
     if not has_enough(early, late, times):
         return None
     left, driver = values["left"], values["driver"]
     days = max(1, min(28, times.span_days // 8))
-    blocks = times.blocks(days)
+    even = times.blocks(days) % 2 == 0
     weeks = times.blocks(max(1, min(7, times.span_days // 8)))
-    chosen = choose_curve(driver[early], left[early], weeks[early])
-    if chosen is None or chosen.form == "constant":
+    best: _Curved | None = None
+    for fitted_on, rest, every in ((early, late, 0), (known & even, known & ~even, days)):
+        some = np.flatnonzero(fitted_on)[:: max(int(fitted_on.sum()) // _LOOKED_AT, 1)]
+        chosen = choose_curve(driver[some], left[some], weeks[some]) if rest.any() else None
+        if chosen is None or chosen.form == "constant":
+            continue
+        made = _curved(chosen, left, driver, fitted_on, rest, every)
+        if made is not None and (best is None or made.later_share > best.later_share + _CLEARLY):
+            best = made
+    if best is None:
         return None
-    own = _alternate(driver, left, known, blocks % 2 == 0, chosen.form)
-    if (
-        own is None
-        or own < _MIN_ALTERNATE
-        or _best_shift(values, times, known, blocks % 2 == 0, chosen.form) > own - _MIN_GAIN
-    ):
+    first = fit_curve(driver[early], left[early], best.form)
+    own = _alternate(driver, left, known, even, best.form)
+    if first is None or own is None or own < _MIN_ALTERNATE:
         return None
-    curve = _rounded_curve(chosen)
-    residuals = left - curve.predict(driver)
-    fine = find_resolution(left[early][:20_000])
-    band = round_up(max(MARGIN * float(np.quantile(np.abs(residuals[early]), COVERED)), fine))
-    share = float((np.abs(residuals[late]) <= band).mean())
-    r2 = explained(left[late], residuals[late])
-    if share < _MIN_IN_BAND or (np.ptp(left[late]) > 2 * band and not r2 >= _MIN_LATER_R2):
+    flat = np.ptp(left[late]) <= 2 * best.band
+    if not flat and not explained(left[late], left[late] - first.predict(driver[late])) >= _MIN_LATER_R2:
         return None
-    middle = float(np.median(left[early]))
+    apart, middle = np.abs(left - best.curve.predict(driver)), float(np.median(left[known]))
     better = [
-        np.abs(residuals[known & (weeks == week)]).mean() < np.abs(left[known & (weeks == week)] - middle).mean()
+        apart[one].mean() < np.abs(left[one] - middle).mean()
         for week in np.unique(weeks[known])
+        if (one := known & (weeks == week)).any()
     ]
-    if np.mean(better) < _MIN_WEEKS:
+    if np.mean(better) < _MIN_WEEKS or _best_shift(values, times, known, even, best.form) > own - _MIN_GAIN:
         return None
-    seen = float(driver[early].min()), float(driver[early].max())
-    return _Curved(curve.parameters, band, r2, share, False, int(known.sum()), curve.form, seen)
+    return best
+
+
+def _curved(chosen: Curve, left: Floats, driver: Floats, fitted_on: Bools, rest: Bools, every: int) -> _Curved | None:
+    """A curve with its band, if that has enough of the rows on which it was not fitted."""
+    curve = _rounded_curve(chosen)
+    apart = np.abs(left - curve.predict(driver))
+    band = MARGIN * float(np.quantile(apart[fitted_on], COVERED))
+    band = round_up(max(band, find_resolution(left[fitted_on][:20_000]), FINEST * central(left[fitted_on])))
+    share = float((apart[rest] <= band).mean())
+    if share < _MIN_IN_BAND:
+        return None
+    seen = float(driver[fitted_on].min()), float(driver[fitted_on].max())
+    rows = int((fitted_on | rest).sum())
+    return _Curved(curve.parameters, band, float("nan"), share, False, rows, curve.form, seen, curve, every)
 
 
 def _rounded_curve(curve: Curve) -> Curve:
-    """The curve with the digits that its sentence has."""
-    base, slope, low, high = (float(f"{value:.4g}") for value in (curve.base, curve.slope, curve.low, curve.high))
-    return replace(curve, base=base, slope=slope, low=low, high=high)
+    """The curve with the digits that its sentence has: its levels are rounded, and its knees follow."""
+    base, slope = rounded((curve.base, curve.slope))
+    if curve.form == "hinge":
+        below = np.isfinite(curve.high)
+        at = curve.high if below else curve.low
+        knee, level = rounded((at, curve.base + curve.slope * at))
+        low, high = (-np.inf, knee) if below else (knee, np.inf)
+        return replace(curve, base=level - slope * knee, slope=slope, low=low, high=high)
+    if curve.form == "clipped":
+        levels = rounded((curve.base + curve.slope * curve.low, curve.base + curve.slope * curve.high))
+        low, high = ((level - base) / slope for level in levels)
+        return replace(curve, base=base, slope=slope, low=low, high=high)
+    return replace(curve, base=base, slope=slope)
 
 
 def _alternate(driver: Floats, left: Floats, known: Bools, first: Bools, form: str) -> float | None:
@@ -720,7 +846,10 @@ def _best_shift(values: Values, times: Times, known: Bools, first: Bools, form: 
     return best if np.isfinite(best) else 1.0
 
 
-_NAMES = ("duplicates", "setpoints", "products", "mixing", "ratios", "counters", "orders", "held", "curves")
+_NAMES = (
+    *("duplicates", "setpoints", "products", "mixing", "ratios", "counters", "orders", "held", "curves"),
+    "head_losses",
+)
 SEARCHES: Registry[Any] = Registry(
     "search for formulas",
     {name: f"thence.search.laws.physics:search_{name}" for name in _NAMES},
@@ -737,7 +866,7 @@ def _distinct(found: list[Find]) -> list[Find]:
     """Leave out what another find says of the same sensors with a tighter band, or in the same terms."""
     best: dict[tuple[str, str], Find] = {}
     for one in _without_chains(found):
-        key = one.candidate.left.id, _family(one)
+        key = one.candidate.subject.id, _family(one)
         other = best.get(key)
         if other is None or one.passed.band < other.passed.band:
             best[key] = one
@@ -766,16 +895,27 @@ def _joined(found: Iterable[Find]) -> list[list[Find]]:
     """Finds that say the same of sensors of the same names at several places."""
     groups: defaultdict[tuple[object, ...], list[Find]] = defaultdict(list)
     for one in found:
-        condition = None if one.guard is None else one.guard.condition
-        groups[_form(one), _sides(one), condition].append(one)
+        groups[_form(one), _sides(one), _condition(one)].append(one)
     out: list[list[Find]] = []
     for group in groups.values():
         rest = sorted(group, key=lambda one: one.passed.band)
+        while rest and rest[0].candidate.trial.is_physical:  # one law of all pipes, large and small
+            out.append(sorted(rest, key=lambda one: one.candidate.subject.id))
+            rest = []
         while rest:
             most = rest[0].passed.band * _JOINED
-            out.append([one for one in rest if one.passed.band <= most])
-            rest = [one for one in rest if one.passed.band > most]
+            own = {one.candidate.subject.id: one for one in reversed(rest) if one.passed.band <= most}
+            out.append(sorted(own.values(), key=lambda one: one.candidate.subject.id))
+            rest = [one for one in rest if own.get(one.candidate.subject.id) is not one]
     return out
+
+
+def _condition(one: Find) -> Condition | None:
+    """The condition of a find, with the place of its sensor if that is another one."""
+    if one.guard is None:
+        return None
+    own = {slot.place for slot in one.candidate.sensors}
+    return one.guard.condition if one.guard.slot.place in own else replace(one.guard.condition, at=one.guard.slot.place)
 
 
 def _form(one: Find) -> str:
@@ -784,11 +924,13 @@ def _form(one: Find) -> str:
 
 def _sides(one: Find) -> tuple[Combination, Combination]:
     trial = one.candidate.trial
-    left = Term(
-        "sensor", one.candidate.left.name, trial.formula.left, one.candidate.left.unit, "", trial.formula.is_change
-    )
+    slot, minus, plus = one.candidate.left, one.candidate.minus, one.candidate.plus
+    left: Combination = ((1, Term("sensor", slot.name, trial.formula.left, slot.unit, "", trial.formula.is_change)),)
+    if minus is not None:
+        first = Term("sensor", slot.name, ENDS[0], slot.unit, plus)
+        left = ((1, first), (-1, Term("sensor", minus.name, ENDS[1], minus.unit, plus)))
     right = tuple((1, Term("sensor", slot.name, role, slot.unit)) for role, slot in one.candidate.right.items())
-    return ((1, left),), right
+    return left, right
 
 
 def _counted(group: list[Find], readings: WindowedReadings, carriers: Carriers, clock: Clock) -> Law | None:
@@ -796,19 +938,20 @@ def _counted(group: list[Find], readings: WindowedReadings, carriers: Carriers, 
     left, right = _sides(first)
     names = _place_names(group)
     band = max(one.passed.band for one in group)
+    remark = _remark(group, carriers)
     law = Law(
         _form(first),
         str(ANYWHERE),
         left,
         right,
         Band(band),
-        condition=None if first.guard is None else first.guard.condition,
+        condition=_condition(first),
         min_confidence=0.9 if first.candidate.trial.form == "above" else 0.75,
         by_place=tuple(
             PlaceCounts(name, 0, 0, 0, 0, 0, None, one.passed.parameters, _sensor_ids(one))
             for name, one in zip(names, group, strict=True)
         ),
-        remark=_remark(group),
+        remark=remark,
     )
     counted = count_at(law, SensorPlaces.of_law(law, readings, carriers, clock), keepers=True)
     if counted.later_bound is None or counted.later_bound < law.min_confidence:
@@ -823,15 +966,17 @@ def _sensor_ids(one: Find) -> tuple[str, ...]:
 
 def _place_names(group: Sequence[Find]) -> list[str]:
     """The place of each find, or the sensor that it concludes where a place has several or no name."""
-    places = [one.candidate.left.place for one in group]
+    places = [one.candidate.subject.place for one in group]
     return [
-        place if place and places.count(place) == 1 else one.candidate.left.id
+        place if place and places.count(place) == 1 else one.candidate.subject.id
         for place, one in zip(places, group, strict=True)
     ]
 
 
-def _remark(group: Sequence[Find]) -> str:
+def _remark(group: Sequence[Find], carriers: Carriers) -> str:
     parts = []
+    if group[0].candidate.trial.form == "head_loss":
+        parts += [text for text in [_explain_factors(group, carriers)] if text]
     if all(one.passed.is_computed and one.candidate.trial.form in ("product", "ratio", "mixing") for one in group):
         parts.append("computed, not measured")
     seen = [one.passed.seen for one in group if isinstance(one.passed, _Curved)]
@@ -840,4 +985,31 @@ def _remark(group: Sequence[Find]) -> str:
         low, high = min(low for low, _ in seen), max(high for _, high in seen)
         ends = (format_number(float(f"{end:.4g}")) for end in (low, high))
         parts.append(f"{driver.name.replace('_', ' ')} was {' to '.join(ends)} where it was fitted")
+        days = max(one.passed.every for one in group if isinstance(one.passed, _Curved))
+        parts += [f"fitted on every other {days} days, since seasons differ"] if days else []
     return "; ".join(parts)
+
+
+def _explain_factors(group: Sequence[Find], carriers: Carriers) -> str:
+    """Which powers of the numbers of the pipes in the graph their factors follow; empty if they follow none."""
+    graph = carriers.index.graph
+    pipes = [one.candidate.right["flow"].node for one in group]
+    facts = [graph.node(pipe).properties for pipe in pipes]
+    names = sorted({name for fact in facts for name, value in fact.items() if _is_size(value)})
+    names = [name for name in names if all(_is_size(fact.get(name)) for fact in facts)]
+    columns = {name: np.log([float(fact[name]) for fact in facts]) for name in names}  # type: ignore[arg-type]
+    columns = {name: one for name, one in columns.items() if one.std() > 1e-3}
+    if not columns or len(group) < 3 * (len(columns) + 1):
+        return ""
+    target = np.log([one.passed.parameters[0] for one in group])
+    design = np.column_stack([np.ones(len(target)), *columns.values()])
+    solved, _, rank, _ = np.linalg.lstsq(design, target, rcond=None)
+    if rank < design.shape[1] or explained(target, target - design @ solved) < _MIN_EXPLAINED:
+        return ""
+    powers = [(name, float(power)) for name, power in zip(columns, solved[1:], strict=True) if abs(power) >= 0.02]
+    said = " × ".join(f"{name} to the power of {format_number(float(f'{power:.2f}'))}" for name, power in powers)
+    return f"over {len(group)} places the factor follows {said}"
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0

@@ -6,13 +6,14 @@ nothing may be the condition of a formula. This module prepares; it fits and cho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from thence.data.graph.discovery import Carriers
 from thence.data.readings.windows import WindowedReadings
 from thence.search.laws.slots import Slot
 from thence.search.laws.trials import Times
@@ -55,11 +56,47 @@ class SiteData:
         readings: The readings of all sites.
         slots: What each sensor of the site may be.
         times: The times of its rows.
+        carriers: The graph and the nodes that carry sensors.
     """
 
     readings: WindowedReadings
     slots: tuple[Slot, ...]
     times: Times
+    carriers: Carriers
+
+    def property_of(self, slot: Slot, name: str) -> float:
+        """Return a numeric property of the node of a sensor; 0 without a name, NaN if the node has none.
+
+        Args:
+            slot: The sensor.
+            name: The name of the property.
+        """
+        if not name:
+            return 0.0
+        if not slot.node:
+            return float("nan")
+        value = self.carriers.index.graph.node(slot.node).properties.get(name)
+        return float(value) if isinstance(value, (int, float)) else float("nan")
+
+    def knows_property(self, name: str, slots: Iterable[Slot]) -> bool:
+        """Return whether the nodes of most sensors have a numeric property.
+
+        Args:
+            name: The name of the property.
+            slots: The sensors.
+        """
+        known = [self.property_of(slot, name) for slot in slots]
+        return 2 * int((~np.isnan(known)).sum()) > len(known)
+
+    def in_flow_order(self, node: str, ends: Sequence[str]) -> Sequence[str]:
+        """Return the two ends of a node with the one in front first: that from which an edge comes.
+
+        Args:
+            node: The node that is passed.
+            ends: Its two neighbours.
+        """
+        sources = {edge.source for edge in self.carriers.index.graph.in_edges(node)}
+        return sorted(ends, key=lambda end: end not in sources)
 
     @cached_property
     def _column(self) -> Mapping[str, int]:
@@ -126,16 +163,16 @@ class SiteData:
         if _RARE <= share <= 1 - _RARE:
             yield guard
 
-    def guards_for(self, terms: Sequence[Slot], *, status_only: bool = False) -> list[Guard]:
+    def guards_for(self, terms: Sequence[Slot], *, own_only: bool = False) -> list[Guard]:
         """Return the conditions that a formula of some sensors may have, those of its own place first.
 
         Args:
             terms: The sensors.
-            status_only: Whether only states count.
+            own_only: Whether only states of the same place count.
         """
         own = {slot.id for slot in terms}
         places = [slot for slot in terms if not slot.is_driver] or list(terms)
-        usable = [g for g in self.guards if g.slot.id not in own and (g.is_status or not status_only)]
+        usable = [g for g in self.guards if g.slot.id not in own and (g.is_status or not own_only)]
 
         def distance(guard: Guard) -> int:
             if any(guard.slot.is_with(slot) for slot in places):
@@ -143,5 +180,7 @@ class SiteData:
             return 1 if any(guard.slot.is_near(slot) for slot in places) else 2
 
         far = [guard for guard in usable if distance(guard) == 2 and guard.is_status]
-        chosen = [g for g in usable if distance(g) < 2] + (far if len(far) <= _MOST_FAR else [])
+        chosen = [g for g in usable if distance(g) < (1 if own_only else 2)]
+        if not own_only and len(far) <= _MOST_FAR:
+            chosen += far
         return sorted(chosen, key=lambda guard: (not guard.is_status, distance(guard)))[:_MOST_GUARDS]

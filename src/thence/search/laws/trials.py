@@ -31,6 +31,8 @@ COVERED = 0.9
 """Share of the rows that a band covers where it is fitted."""
 HALF = 0.5
 """Greatest error, as a share of that of a simpler or a shifted formula."""
+FINEST = 1e-4
+"""Smallest band as a share of the spread of the left side."""
 MIN_ROWS, MIN_LATER, MIN_DAYS = 300, 100, 5
 _TRIM = 0.98  # share of the rows, those with the smallest residuals, that errors are of
 _DAY = np.timedelta64(1, "D")
@@ -107,6 +109,7 @@ class Trial:
         max_band: Greatest band as a share of the spread of the left side.
         min_later: Smallest share of later rows in the band.
         min_near: Smallest share of all rows within three times the band: what repeats another reading never strays.
+        is_physical: Whether it holds at all times, so that no condition is tried.
     """
 
     form: str
@@ -118,6 +121,7 @@ class Trial:
     max_band: float = 0.5
     min_later: float = 0.8
     min_near: float = 0.0
+    is_physical: bool = False
 
     def parameters(self, slots: Values) -> tuple[str, ...]:
         """Return the names of the parameters, given the slots.
@@ -211,7 +215,7 @@ def try_formula(trial: Trial, values: Values, times: Times, met: Bools) -> Passe
     if not explained(left[fitted_on], residuals[fitted_on]) >= trial.min_r2:
         return None
     fine = find_resolution(left[early][:20_000])
-    band = round_up(max(MARGIN * float(np.quantile(np.abs(residuals[early]), COVERED)), fine, 1e-9 * spread))
+    band = round_up(max(MARGIN * float(np.quantile(np.abs(residuals[early]), COVERED)), fine, FINEST * spread))
     share = float((np.abs(residuals[late]) <= band).mean())
     if band > trial.max_band * spread or share < trial.min_later:
         return None

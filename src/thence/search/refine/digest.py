@@ -354,7 +354,11 @@ def _same_facts(rules: RuleSet, parts: list[EncodedRules], both_ways: Bools) -> 
     for start, end in zip(starts, np.r_[starts[1:], len(order)], strict=True):
         if end - start > 1:
             members = order[start:end].tolist()
-            shortest = min(members, key=lambda r: (not both_ways[r], _length(rules, r)))
+            # Most differ in the number of items; sentences are long to make.
+            simple = [(not both_ways[r], *_complexity(rules, r)) for r in members]
+            least = min(simple)
+            ties = [r for r, one in zip(members, simple, strict=True) if one == least]
+            shortest = min(ties, key=lambda r: _length(rules, r)) if len(ties) > 1 else ties[0]
             leader[members] = shortest
             alike[shortest] = members
     return leader, alike
@@ -366,9 +370,13 @@ def _length(rules: RuleSet, number: int) -> tuple[int, int, int, bool, str]:
     "In its highest fifth" says which way things go, and comes before a range in between.
     """
     sentence, consequent = rules.rule(number).english, rules.items[rules.consequents[number]]
+    return *_complexity(rules, number), len(sentence), is_aggregate(consequent.feature), sentence
+
+
+def _complexity(rules: RuleSet, number: int) -> tuple[int, int]:
+    """The number of items in the antecedent, and of ranges in between."""
     items = [rules.items[i] for i in rules.antecedents[number] if i >= 0]
-    between = sum(_is_between(item) for item in (*items, consequent))
-    return len(items), between, len(sentence), is_aggregate(consequent.feature), sentence
+    return len(items), sum(_is_between(item) for item in (*items, rules.items[rules.consequents[number]]))
 
 
 def _is_between(item: Item) -> bool:
@@ -427,7 +435,7 @@ class _ExplainedCells:
         self._numbers: dict[object, int] = {}
         self._digests: dict[tuple[int, int], bytes] = {}
         self._series: dict[tuple[int, int], Ints] = {}
-        self._orders: dict[tuple[int, int], Ints] = {}
+        self._orders: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}
         width = max((encoded.bank.words.shape[1] for encoded in parts), default=1)
         self._explained = np.zeros((0, width), np.uint64)  # by the number of the series
 
@@ -449,19 +457,18 @@ class _ExplainedCells:
         for item in sides:
             column = int(encoded.column[item])
             worth = AGGREGATE_WORTH if is_aggregate(encoded.block.columns[column].feature) else 1.0
-            series = self._series_of(encoded, column)
+            places, series, starts = self._places_of(encoded, column)
             self._make_room()
-            order = self._order_of(encoded, column)
-            order = order[known[order]]
-            total += worth * self._count_new(bank.words, rows[:, order], series[order], take=take, alone=alone)
+            if not known.all():
+                places, series, starts = _by_series(places[known[places]], series[known[places]])
+            total += worth * self._count_new(bank.words, rows[:, places], series, starts, take=take, alone=alone)
         return total
 
-    def _count_new(self, words: Hashes, rows: Rows, series: Ints, *, take: bool, alone: bool) -> int:
+    def _count_new(self, words: Hashes, rows: Rows, series: Ints, starts: Ints, *, take: bool, alone: bool) -> int:
         """Count what is new in the series of some places, given in the order of the series.
 
         A few places are looked at at a time, so that their bitmaps stay in the cache of a processor.
         """
-        starts = np.flatnonzero(np.diff(series, prepend=-1) > 0)
         ends, width = np.append(starts[1:], len(series)), words.shape[1]
 
         def count(groups: tuple[int, int]) -> int:
@@ -498,11 +505,13 @@ class _ExplainedCells:
                 mixed = (mixed ^ row) * _PRIME + (row << np.uint64(7))
         return np.unique(mixed)
 
-    def _order_of(self, encoded: EncodedRules, column: int) -> Ints:
-        """The embeddings in the order of the series that they read in a column."""
+    def _places_of(self, encoded: EncodedRules, column: int) -> tuple[Ints, Ints, Ints]:
+        """The embeddings in the order of the series that they read in a column, these, and where each series starts."""
         key = (encoded.at, column)
         if key not in self._orders:
-            self._orders[key] = np.argsort(self._series_of(encoded, column), kind="stable")
+            series = self._series_of(encoded, column)
+            order = np.argsort(series, kind="stable")
+            self._orders[key] = _by_series(order, series[order])
         return self._orders[key]
 
     def _series_of(self, encoded: EncodedRules, column: int) -> Ints:
@@ -529,6 +538,13 @@ class _ExplainedCells:
         return self._digests[key]
 
 
+def _by_series(places: Ints, series: Ints) -> tuple[Ints, Ints, Ints]:
+    """Places in the order of their series, these series, and where each of them starts."""
+    changes = np.ones(len(series), bool)
+    changes[1:] = series[1:] != series[:-1]
+    return places, series, np.flatnonzero(changes)
+
+
 def _select(
     rules: RuleSet, cells: _ExplainedCells, worth: Floats, candidates: Ints, at_most: int, progress: Progress
 ) -> Ints:
@@ -547,6 +563,7 @@ def _select(
     held = np.stack([rules.counts.n, rules.counts.n_antecedent, rules.counts.n_consequent], axis=1)
     sets: set[object] = set()
     about: dict[object, Hashes | None] = {}
+    together: set[frozenset[str]] = set()
     found: list[tuple[int, float]] = []
     total = 0.0
     while heap and len(found) < at_most:
@@ -566,8 +583,11 @@ def _select(
             continue
         if gain <= LEAST_GAIN * total or gain == 0:
             break
-        if not _is_new(rule, features, cells, about):
+        several, kinds = _kinds(rules, rule)
+        if not _is_new(rule, features, cells, about) or (several and kinds in together):
             continue
+        if cells.both_ways[rule] and not several:
+            together.add(kinds)
         cells.new(rule, take=True)
         if cells.both_ways[rule]:
             said[features[rule], n, left, right] = len(found)
@@ -578,6 +598,18 @@ def _select(
         progress("selecting", len(found), at_most)
     progress("selecting", at_most, at_most)
     return _reading_order(rules, found, features)
+
+
+def _kinds(rules: RuleSet, rule: int) -> tuple[bool, frozenset[str]]:
+    """Whether all of a rule is about several of the same sensors at once, and the kinds of sensor that it is about.
+
+    Where the flow of each link is 0 if and only if its status is, the mean flow of some links is, too.
+    """
+    sides = [rules.items[i].feature for i in (*rules.antecedents[rule], rules.consequents[rule]) if i >= 0]
+    groups = {feature.name.partition(" of ")[2] for feature in sides}
+    several = len(groups) == 1 and all(map(is_aggregate, sides))
+    single = len(sides) == 2 and not any(feature.name for feature in sides)
+    return several, frozenset(feature.label for feature in sides) if several or single else frozenset()
 
 
 def _is_new(rule: int, features: Sequence[object], cells: _ExplainedCells, about: dict[object, Hashes | None]) -> bool:

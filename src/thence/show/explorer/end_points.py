@@ -24,6 +24,7 @@ from thence.show.explorer.routing import Routes, attachment, events
 from thence.show.explorer.schema import FindingsPage
 from thence.show.explorer.series_view import MOST_POINTS, series_page
 from thence.show.explorer.state import State
+from thence.show.reports.choosing import Aim
 from thence.statements.files import FORMATS, find_format
 from thence.statements.findings import Findings
 
@@ -62,7 +63,7 @@ def add_runs(routes: Routes, state: State) -> None:
 
     @routes.get("/api/runs/{run}/node", ("id",), "run")
     def node(given: QueryParameters, run: int) -> Any:
-        return state.run(run).node(given.text("id"))
+        return state.node(run, given.text("id"))
 
     @routes.get("/api/runs/{run}/series", ("sensor", "start", "end", "points"), "run")
     def series(given: QueryParameters, run: int) -> Any:
@@ -84,7 +85,7 @@ def add_runs(routes: Routes, state: State) -> None:
 
 
 def add_findings(routes: Routes, state: State) -> None:
-    """Add what is asked about findings: pages of them, their evidence and places, and files.
+    """Add what is asked about findings: pages of them, their evidence at any place, and files.
 
     Args:
         routes: Where to add it.
@@ -105,10 +106,11 @@ def add_findings(routes: Routes, state: State) -> None:
         def row(_: QueryParameters, run: int, position: int) -> Any:
             return state.run(run).row(about, position)
 
-        @routes.get(f"/api/runs/{{run}}/{about}s/{{position}}/card", (), "run", "position")
-        def one(_: QueryParameters, run: int, position: int) -> Any:
+        @routes.get(f"/api/runs/{{run}}/{about}s/{{position}}/card", ("spot", "node", "moment"), "run", "position")
+        def one(given: QueryParameters, run: int, position: int) -> Any:
             opened = state.run(run)
-            found = opened.card(about, position)
+            aim = Aim(given.integer("spot", None), given.text("node"), given.integer("moment", None))
+            found = opened.card(about, position, aim)
             if found is None:
                 why = opened.material.why or "There are no readings over time to show."
                 raise RequestError(why, status=404)
@@ -116,10 +118,6 @@ def add_findings(routes: Routes, state: State) -> None:
 
     for about in ("rule", "law", "control"):
         row_and_card(about)
-
-    @routes.get("/api/runs/{run}/places", ("rule",), "run")
-    def places(given: QueryParameters, run: int) -> Any:
-        return state.run(run).places(_needed(given.integer("rule", None), "rule"))
 
     @routes.get("/api/runs/{run}/export", (*filter_names(), *_SORTS, "what", "format", "rule"), "run")
     def export(given: QueryParameters, run: int) -> Any:

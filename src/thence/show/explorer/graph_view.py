@@ -1,75 +1,21 @@
-"""Places in the graph: where a rule applies, what is known of a node, and which patterns match there.
+"""Places in the graph: what is known of a node, and which patterns match there.
 
 Reads the material of a run. Must not know requests, and draws nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from thence.data.graph.records import Value, list_values
 from thence.data.graph.system import System
-from thence.errors import ThenceError
 from thence.language.english import format_number, format_unit
-from thence.language.items import Feature, Role
-from thence.show.explorer.schema import Places
-from thence.statements.counting.by_place import count_by_place
-from thence.statements.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:
     from thence.data.graph.records import Node
-    from thence.show.reports.material import Material
     from thence.tables.transactions import TransactionTable
 
 MOST_NEIGHBOURS = 200
-
-
-def places_of(material: Material, position: int) -> Places:
-    """Return the nodes of the places where a rule applies at least once.
-
-    Args:
-        material: The run and its data.
-        position: The position of the rule.
-
-    Examples:
-        >>> import thence as th
-        >>> from thence.show.reports.material import material_of
-        >>> run = th.mine(th.datasets.load("toy"), windows="1h", enrich="grounded", confirm=False, progress="off")
-        >>> places_of(material_of(run), 0)["n_places"]
-        1
-    """
-    one = material.run.rules.take(np.array([position]))
-    if one.pattern_of is None or one.pattern_of[0] < 0:
-        nodes = list(dict.fromkeys(node for item in _items(one) for node in _nodes(item)))
-        why = "" if nodes else "The rule names no node: it speaks of the whole system."
-        return {"rule": position, "n_places": 1 if nodes else 0, "nodes": nodes, "why": why}
-    if material.transactions is None:
-        why = material.why or "The table that was mined is not available."
-        return {"rule": position, "n_places": 0, "nodes": [], "why": why}
-    try:
-        (counted,) = count_by_place(one, material.transactions)
-    except ThenceError as error:
-        return {"rule": position, "n_places": 0, "nodes": [], "why": error.message}
-    applies = np.flatnonzero(counted.n_antecedent).tolist()
-    width = 0 if counted.block.pattern is None else len(counted.block.pattern.nodes)
-    names = (name for at in applies for name in counted.block.embeddings[at][:width])
-    return {"rule": position, "n_places": len(applies), "nodes": list(dict.fromkeys(names)), "why": ""}
-
-
-def _items(one: RuleSet) -> Iterable[Feature]:
-    rule = one.rule(0)
-    return [one for item in (*rule.antecedent, rule.consequent) for one in item.feature.parts]
-
-
-def _nodes(feature: Feature) -> list[str]:
-    if feature.role is Role.SENSOR:
-        return [feature.place] if feature.place else []
-    if feature.role is Role.NODE:
-        return [name for name in (feature.subject, feature.other) if name]
-    return []
 
 
 def patterns_at(table: TransactionTable | None) -> dict[str, frozenset[str]]:

@@ -22,8 +22,9 @@ from thence.data.graph.system import System
 from thence.errors import nearest
 from thence.runs.reviews import REVIEWS, Review, Reviews, load_reviews, save_reviews
 from thence.runs.run import Run
+from thence.show.explorer.asset import statements_at
 from thence.show.explorer.cache import Cache
-from thence.show.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, places_of, sensors_at
+from thence.show.explorer.graph_view import MOST_NEIGHBOURS, node_properties, patterns_at, sensors_at
 from thence.show.explorer.listing import KINDS, Entry, count_choices, entries_of, entries_of_things, fold
 from thence.show.explorer.problems import NotFoundError
 from thence.show.explorer.rule_index import RuleFilter, RuleIndex, rank_choices
@@ -33,13 +34,12 @@ from thence.show.explorer.schema import (
     Hit,
     NodeDetail,
     Outline,
-    Places,
     Reviewed,
     RunEntry,
     Scatter,
 )
 from thence.show.reports.cards import Cards
-from thence.show.reports.facts import choose_facts
+from thence.show.reports.choosing import ANYWHERE, Aim
 from thence.show.reports.material import Material, material_of
 from thence.show.reports.method import describe_mining
 from thence.show.reports.rows import control_rows, law_rows, rule_rows
@@ -342,12 +342,13 @@ class OpenRun:
         own = kept.get(key)
         return {"key": key, "review": None if own is None else {"verdict": own.verdict, "note": own.note}}
 
-    def card(self, about: str, position: int) -> Card | None:
+    def card(self, about: str, position: int, aim: Aim = ANYWHERE) -> Card | None:
         """Return the evidence for a rule, a law or a control; ``None`` if its data are not available.
 
         Args:
             about: ``"rule"``, ``"law"`` or ``"control"``.
             position: Its position.
+            aim: The place and the period to show.
 
         Raises:
             NotFoundError: If there is none at this position.
@@ -357,9 +358,9 @@ class OpenRun:
         _require(position, len(there[about]), about)
 
         def make() -> Card | None:
-            return self._cache.get("cards", lambda: Cards(self.material)).card(about, position)
+            return self._cache.get("cards", lambda: Cards(self.material)).card(about, position, aim)
 
-        return self._cache.get(("card", about, position), make)
+        return self._cache.get(("card", about, position, aim), make)
 
     def drawing(self) -> Drawing | None:
         """Return the graph as it is drawn; ``None`` without one."""
@@ -371,10 +372,9 @@ class OpenRun:
         return self._cache.get("drawing", lambda: draw(system, most=MOST_NODES))
 
     def outline(self) -> Outline:
-        """Return what the first page of the run needs; looks at few rules, so that the page opens at once."""
-        run, reviews, why = self.run, self.reviews, self.material.why
+        """Return how the run was mined, and what is not available."""
+        run, why = self.run, self.material.why
         return {
-            "facts": choose_facts(run, reviews=reviews),
             "mining": describe_mining(run),
             "notes": [why] if why else [],
         }
@@ -384,15 +384,6 @@ class OpenRun:
         from thence.show.reports.build import build_report
 
         return self._cache.get("report", lambda: build_report(self.material, rules=50, cards=0))
-
-    def places(self, position: int) -> Places:
-        """Return where a rule applies.
-
-        Args:
-            position: The position of the rule.
-        """
-        _require(position, len(self.run.rules), "rule")
-        return self._cache.get(("places", position), lambda: places_of(self.material, position))
 
     def rules_about(self, node: str) -> Mask:
         """Return which rules speak of a node.
@@ -430,6 +421,8 @@ class OpenRun:
             "properties": node_properties(system, node),
             "sensors": list(sensors_at(system, name)),
             "neighbours": list(system.graph.neighbours(name))[:MOST_NEIGHBOURS],
+            "here": self._cache.get(("here", name), lambda: statements_at(self.run, name)),
+            "alerts": [],
             "findings": self.page(RuleFilter(node=name), limit=0)["total"],
         }
 

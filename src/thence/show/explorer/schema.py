@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from thence.show.reports.schema import ControlRow, Count, Fact, LawRow, MeasureColumn, Mining, Review, RuleRow
+from thence.show.reports.schema import ControlRow, Count, LawRow, MeasureColumn, Mining, Review, RuleRow
 
 
 class RunEntry(TypedDict):
@@ -47,9 +47,8 @@ class Runs(TypedDict):
 
 
 class Outline(TypedDict):
-    """What the first page of a run needs."""
+    """How a run was mined."""
 
-    facts: list[Fact]
     mining: Mining
     notes: list[str]
     """What is not available, and why."""
@@ -91,6 +90,17 @@ class FindingsPage(TypedDict):
     milliseconds: float
 
 
+class Here(TypedDict):
+    """How a statement does at one node."""
+
+    kind: str
+    id: int
+    sentence: str
+    rows: int
+    held: int
+    exception: bool
+
+
 class NodeDetail(TypedDict):
     """A node of the graph: what it is, its sensors, and what is known of it."""
 
@@ -99,19 +109,12 @@ class NodeDetail(TypedDict):
     properties: list[list[str]]
     sensors: list[str]
     neighbours: list[str]
+    here: list[Here]
+    """Statements that apply at the node, exceptions first."""
+    alerts: list[Alert]
+    """Alerts of the monitors that are about the node or a sensor there, the latest first."""
     findings: int
     """Findings about the node: by name, by a sensor there, or by a pattern that matches there."""
-
-
-class Places(TypedDict):
-    """Where a rule applies."""
-
-    rule: int
-    n_places: int
-    nodes: list[str]
-    """The nodes of these places, for highlighting."""
-    why: str
-    """Why the places are not known, in words; empty if they are."""
 
 
 class Scatter(TypedDict):

@@ -21,7 +21,7 @@ from thence.show.explorer.alerts import AlertReader, open_monitor
 from thence.show.explorer.cache import Cache
 from thence.show.explorer.open_run import OpenRun
 from thence.show.explorer.problems import NotFoundError
-from thence.show.explorer.schema import Alert, AlertPage, Comparison, Runs, StatementChange
+from thence.show.explorer.schema import Alert, AlertPage, Comparison, NodeDetail, Runs, StatementChange
 from thence.show.reports.rows import measure_columns
 from thence.statements.controls.control import Control
 from thence.statements.laws.law import Law
@@ -132,6 +132,7 @@ def _held(one: Law | Control | None) -> str:
 
 MOST_CHANGES = 200
 """Number of rules of each list of a comparison."""
+_MOST_ALERTS = 20
 _MOST_COMPARED = 8
 
 
@@ -209,6 +210,19 @@ class State:
         """
         page = self.monitor(monitor).page(after)
         return {**page, "alerts": [self._with_rule(alert) for alert in page["alerts"]]}
+
+    def node(self, run: int, name: str) -> NodeDetail:
+        """Return what is known of a node of a run, with the alerts about it.
+
+        Args:
+            run: The number of the run.
+            name: The id of the node.
+        """
+        found = self.run(run).node(name)
+        names = {name, *found["sensors"]}
+        alerts = [alert for number in range(len(self._monitors)) for alert in self.alerts(number, 0)["alerts"]]
+        about = [alert for alert in alerts if not names.isdisjoint(_nodes_of(alert))]
+        return {**found, "alerts": sorted(about, key=lambda one: -one["time"])[:_MOST_ALERTS]}
 
     def describe(self) -> Runs:
         """Return what is open."""
@@ -308,3 +322,8 @@ def _prepare(opened: OpenRun) -> None:
         opened.index.warm()
     finally:
         opened.load()
+
+
+def _nodes_of(alert: Alert) -> list[str]:
+    """The nodes and sensors that an alert names; the place of a lifted rule is a chain of them."""
+    return [name for where in alert["where"] for name in (where, *where.split(" – "))]

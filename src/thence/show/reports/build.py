@@ -17,6 +17,7 @@ import numpy as np
 from thence._base.progress import Progress, silent
 from thence.checks.application.applied import Applied
 from thence.checks.detect.detection import Detection
+from thence.data.graph.system import System
 from thence.runs.reviews import load_reviews
 from thence.runs.run import Run
 from thence.show.reports.at_work import applied_part, detected_part
@@ -35,7 +36,11 @@ from thence.statements.search import index_texts
 
 FORMAT = 1
 RULES = 1_000
+FACTS = 3
+"""Findings on the first page."""
 CARDS = 12
+PLACES = 60
+"""Places that a card on a page names at most."""
 MOST_BYTES = 2_400_000
 """The largest size of ``report.json``, so that the page with its program stays below 3 MB."""
 
@@ -93,13 +98,14 @@ def build_report(
     report = Report(
         format=FORMAT,
         title=(system["name"] if system else "") or _name(run) or "Rules",
+        headline=_headline(material.system),
         made=time.time_ns() // 1_000_000,
         version=version("thence"),
         run=_name(run),
         system=system,
         drawing=drawing,
         mining=describe_mining(run),
-        facts=choose_facts(run, reviews=reviews),
+        facts=choose_facts(run, most=FACTS, reviews=reviews),
         measures=measure_columns(),
         rules=rows,
         rules_left_out=len(run.rules) - shown,
@@ -124,6 +130,12 @@ def _name(run: Run) -> str:
     return run.path.name if run.path is not None else run.config.input.dataset or ""
 
 
+def _headline(system: System | None) -> str:
+    """What a system is: the first part of its description."""
+    text = "" if system is None else system.description.partition(":")[0].strip()
+    return text[:1].upper() + text[1:]
+
+
 def _make_cards(material: Material, report: Report, most: int) -> list[Card]:
     """The cards of the sentences worth knowing, then of the first laws, controls and rules in turn."""
     rules = [entry[0] for entry in shown_together(material.run.rules, most=most) if entry[0] < len(report["rules"])]
@@ -132,7 +144,9 @@ def _make_cards(material: Material, report: Report, most: int) -> list[Card]:
     wanted += [(kind, number) for kind, numbers in further.items() for number in numbers]
     cards = Cards(material)
     made = (cards.card(kind, number) for kind, number in dict.fromkeys(wanted))
-    return list(islice((card for card in made if card is not None), most))
+    # A page has no server to ask for another place or another moment.
+    found = list(islice((card for card in made if card is not None), most))
+    return [{**card, "places": card["places"][:PLACES], "violations": []} for card in found]
 
 
 def _link(report: Report) -> None:

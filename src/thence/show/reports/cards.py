@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from thence._base.settings.registry import Registry
+from thence.show.reports.choosing import ANYWHERE, Aim
 from thence.show.reports.control_cards import make_control_card
 from thence.show.reports.evidence import Evidence
 from thence.show.reports.law_cards import make_law_card
@@ -74,14 +75,15 @@ class Cards:
         readings = self.material.readings
         return None if readings is None or not len(readings) else Evidence(self.material, readings)
 
-    def card(self, kind: str, position: int) -> Card | None:
+    def card(self, kind: str, position: int, aim: Aim = ANYWHERE) -> Card | None:
         """Return the card of a statement; ``None`` if its data are not available or have no time.
 
         Args:
             kind: ``"rule"``, ``"law"`` or ``"control"``.
             position: Its position in the rules, laws or controls of the run.
+            aim: What it is to show.
         """
-        card = None if self._evidence is None else _MAKERS[kind](self._evidence, position)
+        card = None if self._evidence is None else _MAKERS[kind](self._evidence, position, aim)
         if card is None or not COLUMNS.names():
             return card
         run = self.material.run
@@ -104,7 +106,7 @@ def _text(column: Column, own: Sequence[Statement], card: Card) -> str:
     return "; ".join(f"{one.sentence().partition(' when ')[0]}: {text}" for one, text in texts.items())
 
 
-_MAKERS: dict[str, Callable[[Evidence, int], Card | None]] = {
+_MAKERS: dict[str, Callable[[Evidence, int, Aim], Card | None]] = {
     "rule": make_rule_card,
     "law": make_law_card,
     "control": make_control_card,

@@ -1,6 +1,8 @@
-"""Which place a card shows, and why, in words. Plain arrays only."""
+"""Which place and which period a card shows, and why, in words. Plain arrays only."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +11,25 @@ from thence.show.reports.periods import Chosen
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a card is to show; what is not given is chosen.
+
+    Args:
+        spot: The number of the place.
+        node: The id of a node; the first place that it belongs to is shown. Without effect if there is none.
+        moment: A moment in milliseconds since 1970; the period around it is shown.
+    """
+
+    spot: int | None = None
+    node: str = ""
+    moment: int | None = None
+
+
+ANYWHERE = Aim()
+"""The place and the period that show a statement best."""
 
 
 def best_place(rows: Ints, held: Ints, *, keeps: Bools, parts: Ints | None = None) -> int | None:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from thence.language.english import format_number, format_unit
 from thence.language.items import Role
-from thence.show.reports.choosing import tell_period
+from thence.show.reports.choosing import ANYWHERE, Aim, tell_period
 from thence.show.reports.evidence import Evidence
-from thence.show.reports.periods import Chosen, add_up, as_milliseconds, choose_period, join_frames
+from thence.show.reports.periods import Chosen, add_up, as_milliseconds, begins_of, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, Trace
 from thence.show.reports.traces import FeatureSeries, as_trace, bands_of, sensor_series
 from thence.statements.controls.control import Control, Controls
@@ -22,12 +22,13 @@ from thence.statements.controls.counting import explain_switches
 from thence.statements.controls.sentences import format_time, group_controls
 
 
-def make_control_card(evidence: Evidence, position: int) -> Card | None:
+def make_control_card(evidence: Evidence, position: int, aim: Aim = ANYWHERE) -> Card | None:
     """Return the evidence for a control, with the others of its actuator and its reading.
 
     Args:
         evidence: The data.
         position: The position of the control in the controls of the run.
+        aim: What to show.
 
     Returns:
         The card; ``None`` if the actuator or the sensor has no readings.
@@ -50,7 +51,7 @@ def make_control_card(evidence: Evidence, position: int) -> Card | None:
     np.add.at(switched, after, 1)
     kept = np.zeros(len(readings), np.int64)
     np.add.at(kept, after[known], 1)
-    period = choose_period(readings.times, readings.every, held=held, violated=broken, known=read)
+    period = choose_period(readings.times, readings.every, held=held, violated=broken, known=read, around=aim.moment)
     cut = slice(period.start, period.stop)
     traces: list[Trace] = [
         as_trace(series, bands, times=readings.times, start=period.start, stop=period.stop) for series, bands in drawn
@@ -61,6 +62,8 @@ def make_control_card(evidence: Evidence, position: int) -> Card | None:
         "key": f"control-{group[0]}",
         "about": "control",
         "id": group[0],
+        "spot": None,
+        "violations": begins_of(broken, readings.times, readings.every),
         "place": " – ".join(dict.fromkeys(series.node or series.name for series, _ in drawn)),
         "why": _why(period, len(inside), int(kept[cut].sum()), len(after), int(known.sum())),
         "traces": traces,

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from thence.data.graph.discovery import Carriers
 from thence.language.english import format_number, format_unit
-from thence.show.reports.choosing import best_place, tell_choice
+from thence.show.reports.choosing import ANYWHERE, Aim, best_place, tell_choice
 from thence.show.reports.evidence import Evidence
-from thence.show.reports.periods import add_up, choose_period, join_frames
+from thence.show.reports.periods import add_up, begins_of, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, History, PlaceShare
 from thence.show.reports.traces import FeatureSeries, as_trace, sensor_series
 from thence.statements.laws.counting import check_rows, known_places, lower_bound
@@ -29,19 +29,20 @@ from thence.statements.laws.terms import Term
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-MOST_PLACES = 60
+MOST_PLACES = 2_000
 """Places that a card names at most."""
 MOST_CELLS = 4_000_000
 """Rows of a law, frames × places, up to which they are counted again over time."""
 _MOST_PARTS = 5  # series of a place beyond which a picture becomes no clearer
 
 
-def make_law_card(evidence: Evidence, position: int) -> Card | None:
+def make_law_card(evidence: Evidence, position: int, aim: Aim = ANYWHERE) -> Card | None:
     """Return the evidence for a law.
 
     Args:
         evidence: The data.
         position: The position of the law in the laws of the run.
+        aim: What to show.
 
     Returns:
         The card; ``None`` if the graph that a law needs is not available, or the law applies nowhere.
@@ -61,12 +62,14 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
     sizes = dict(zip(places.ids, map(len, places.sensors_of(law.left, law.right)), strict=True))
     found = np.array([one.place in sizes for one in known], bool)
     keeps = found & (held >= law.min_confidence * rows)
-    chosen = best_place(
+    asked = [at for at in np.flatnonzero(found).tolist() if at == aim.spot or known[at].place == aim.node]
+    best = best_place(
         np.where(found, rows, 0),
         np.where(found, held, 0),
         keeps=keeps,
         parts=np.array([min(sizes.get(one.place, 0), _MOST_PARTS) for one in known], np.int64),
     )
+    chosen = aim.spot if aim.spot in asked else next(iter(asked), best)
     if chosen is None:
         return None
     place = known[chosen].place
@@ -78,13 +81,15 @@ def make_law_card(evidence: Evidence, position: int) -> Card | None:
     every = evidence.readings.every
     series = _series(evidence, law, own, frames, factors)
     is_known = np.logical_and.reduce([~np.isnan(one.series.values[: len(times)]) for one in series])
-    period = choose_period(times, every, held=holds, violated=applies & ~holds, known=is_known)
+    period = choose_period(times, every, held=holds, violated=applies & ~holds, known=is_known, around=aim.moment)
     shown = slice(period.start, period.stop)
     nodes = evidence.linked([place, *(node for one in series for node in one.series.nodes)])
     return {
         "key": f"law-{position}",
         "about": "law",
         "id": position,
+        "spot": chosen,
+        "violations": begins_of(applies & ~holds, times, every),
         "place": place,
         "why": tell_choice(
             rows,
@@ -265,12 +270,14 @@ def _history(evidence: Evidence, law: Law, places: Places, factors: Floats | Non
 def _shares(law: Law) -> list[PlaceShare]:
     """How the law does at its places: exceptions first, the lowest share first, then the largest places."""
     broken = {one.place for one in law.exceptions}
+    spot = {one.place: at for at, one in enumerate(one for one in law.by_place if one.rows)}
     rest = sorted((one for one in law.by_place if one.rows and one.place not in broken), key=lambda one: -one.rows)
     out: list[PlaceShare] = []
     for one in [*law.exceptions, *rest][:MOST_PLACES]:
         low = lower_bound(np.array([one.held]), np.array([one.rows]))
         out.append(
             {
+                "spot": spot.get(one.place, -1),
                 "name": one.place,
                 "rows": one.rows,
                 "held": one.held,

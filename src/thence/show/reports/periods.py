@@ -22,6 +22,8 @@ Ints = npt.NDArray[np.int64]
 
 MOST_FRAMES = 300
 """Frames that a card shows at most."""
+MOST_VIOLATIONS = 1_000
+"""Violations that a card lists at most."""
 MOST_SPANS = 150
 """Spans into which the whole time is cut at most."""
 _SECOND, _MINUTE, _HOUR, _DAY = 10**6, 60 * 10**6, 3600 * 10**6, 86_400 * 10**6
@@ -64,7 +66,14 @@ def as_milliseconds(times: Times) -> Ints:
 
 
 def choose_period(
-    times: Times, every: timedelta, *, held: Bools, violated: Bools, known: Bools, most: int = MOST_FRAMES
+    times: Times,
+    every: timedelta,
+    *,
+    held: Bools,
+    violated: Bools,
+    known: Bools,
+    most: int = MOST_FRAMES,
+    around: int | None = None,
 ) -> Chosen:
     """Choose the period that shows a rule best.
 
@@ -78,6 +87,7 @@ def choose_period(
         violated: In which frames it is violated.
         known: In which frames all its parts are known.
         most: Most frames of the period.
+        around: A moment in milliseconds since 1970 that the period has to hold; any period by default.
 
     Examples:
         >>> times = np.arange("2024-01-01", "2024-02-01", dtype="datetime64[h]")
@@ -109,6 +119,11 @@ def choose_period(
         + 2.0 * np.minimum(n_known, full) / full
         + np.minimum(n_held + n_broken, stops - starts - n_held - n_broken) / full
     )
+    if around is not None:
+        last = max(int(np.searchsorted(stamps, 1000 * around, "right")) - 1, 0)
+        inside = (starts <= last) & (last < stops)
+        # A moment that lies in no period, after a gap, is in the one that begins before it.
+        score = np.where(inside if inside.any() else starts == starts[starts <= last].max(initial=starts[0]), score, -1)
     best = int(np.argmax(score))
     return Chosen(int(starts[best]), int(stops[best]), _name(length))
 
@@ -135,6 +150,17 @@ def join_frames(frames: Bools, times: Times, every: timedelta, *, first: int = 0
     stops = np.flatnonzero(frames & ~after)
     begin, end = as_milliseconds(own[starts]), as_milliseconds(own[stops] + np.timedelta64(every, "us"))
     return [{"start": one, "end": other} for one, other in zip(begin.tolist(), end.tolist(), strict=True)]
+
+
+def begins_of(frames: Bools, times: Times, every: timedelta) -> list[int]:
+    """Return the moments at which successive frames begin, at most ``MOST_VIOLATIONS``.
+
+    Args:
+        frames: Which frames are meant.
+        times: Start of each frame.
+        every: Length of a frame.
+    """
+    return [span["start"] for span in join_frames(frames, times, every)[:MOST_VIOLATIONS]]
 
 
 def add_up(parts: Sequence[tuple[Times, Ints, Ints]], every: timedelta, *, most: int = MOST_SPANS) -> History | None:

@@ -18,9 +18,9 @@ from thence.errors import MiningError
 from thence.language.items import Aspect, Interval, Item, Role, Value
 from thence.language.time_names import STATE_PREFIX
 from thence.search.refine.counterexamples import judge_places
-from thence.show.reports.choosing import best_place, tell_choice
+from thence.show.reports.choosing import ANYWHERE, Aim, best_place, tell_choice
 from thence.show.reports.evidence import Evidence
-from thence.show.reports.periods import Chosen, add_up, choose_period, join_frames
+from thence.show.reports.periods import Chosen, add_up, begins_of, choose_period, join_frames
 from thence.show.reports.schema import Band, Card, History, PlaceShare, Trace
 from thence.show.reports.traces import FeatureSeries, Side, as_trace, bands_of, sensor_series, star_series_of
 from thence.statements.counting.assurance import share_interval
@@ -36,18 +36,19 @@ from thence.tables.transactions import FeatureTable, TransactionTable
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
-MOST_PLACES = 60
+MOST_PLACES = 2_000
 """Places that a card names at most."""
 _ASSURANCE = 0.95
 _MOST_MEMBERS = 12  # nodes of a neighbourhood that are shown
 
 
-def make_rule_card(evidence: Evidence, position: int) -> Card | None:
+def make_rule_card(evidence: Evidence, position: int, aim: Aim = ANYWHERE) -> Card | None:
     """Return the evidence for a rule.
 
     Args:
         evidence: The data.
         position: The position of the rule in the rules of the run.
+        aim: What to show.
 
     Returns:
         The card; ``None`` if rows have no time, the table cannot count the rule, or the rule applies nowhere.
@@ -63,14 +64,16 @@ def make_rule_card(evidence: Evidence, position: int) -> Card | None:
     if not parts or any(part.times is None for part in parts):
         return None
     counted = _count(parts, evidence.denominator)
-    chosen = _choose_place(counted, evidence.bound)
+    chosen = _choose_place(counted, parts, evidence.bound, aim)
     if chosen is None:
         return None
     part, embedding = _find(parts, chosen)
     shown = _look(evidence, rules, part, embedding)
     assert part.times is not None
     every = evidence.readings.every
-    period = choose_period(part.times, every, held=shown.held, violated=shown.violated, known=shown.known)
+    period = choose_period(
+        part.times, every, held=shown.held, violated=shown.violated, known=shown.known, around=aim.moment
+    )
     cut = slice(period.start, period.stop)
     traces, members = _traces(evidence, shown, part.times, period)
     lifted = part.block is not None and part.block.is_lifted
@@ -79,6 +82,8 @@ def make_rule_card(evidence: Evidence, position: int) -> Card | None:
         "key": f"rule-{position}",
         "about": "rule",
         "id": position,
+        "spot": chosen if lifted else None,
+        "violations": begins_of(shown.violated, part.times, every),
         "place": shown.name or " – ".join(dict.fromkeys(trace["node"] or trace["name"] for trace in traces)),
         "why": tell_choice(
             counted.n_antecedent,
@@ -143,8 +148,16 @@ def _count(parts: Sequence[Part], denominator: str) -> CountsByPlace:
     return CountsByPlace(0, block, *found.T)
 
 
-def _choose_place(counted: CountsByPlace, bound: float) -> int | None:
-    """Choose the place that shows the rule best."""
+def _choose_place(counted: CountsByPlace, parts: Sequence[Part], bound: float, aim: Aim) -> int | None:
+    """Choose the place that was asked for, if the rule applies there, or the one that shows the rule best."""
+    applies = counted.n_antecedent > 0
+    if aim.spot is not None and aim.spot < len(applies) and applies[aim.spot]:
+        return aim.spot
+    if aim.node:
+        nodes = _names(parts, np.flatnonzero(applies))
+        here = [at for at, (_, own) in zip(np.flatnonzero(applies).tolist(), nodes, strict=True) if aim.node in own]
+        if here:
+            return min(here, key=lambda at: counted.n_both[at] / counted.n_antecedent[at])
     _, holds = judge_places(counted, bound)
     return best_place(counted.n_antecedent, counted.n_both, keeps=holds)
 
@@ -340,6 +353,7 @@ def place_shares(counted: CountsByPlace, parts: Sequence[Part], bound: float) ->
     for at, (name, nodes), bottom in zip(order.tolist(), names, low.tolist(), strict=True):
         out.append(
             {
+                "spot": at,
                 "name": name,
                 "rows": int(rows[at]),
                 "held": int(held[at]),

@@ -70,6 +70,8 @@ class SystemPart(TypedDict):
     start: int | None
     end: int | None
     step_seconds: float | None
+    recorded_seconds: float | None
+    """The time in which there is any reading: less than from start to end if the recording pauses."""
     kinds: list[Kind]
     gaps: Gaps | None
     graph: GraphSummary | None
@@ -217,6 +219,7 @@ class LawRow(TypedDict):
     sentence: str
     in_full: str
     """The sentence with its figures."""
+    kinds: list[str]
     rows: int
     held: int
     share: float | None
@@ -248,6 +251,7 @@ class ControlRow(TypedDict):
     """Where it is measured: "in Tank 1"; empty for times of day."""
     switches: int
     explained: int
+    kinds: list[str]
     actuator: str
     sensor: str
     review: Review | None
@@ -344,8 +348,10 @@ class History(TypedDict):
 
 
 class PlaceShare(TypedDict):
-    """How a rule does in one place."""
+    """How a rule or a law does in one place."""
 
+    spot: int
+    """The number of the place, by which its evidence can be asked for."""
     name: str
     rows: int
     held: int
@@ -364,6 +370,10 @@ class Card(TypedDict):
     id: int
     place: str
     """The place that is shown, in words."""
+    spot: int | None
+    """Its number among the places; ``None`` if there is only the whole system."""
+    violations: list[int]
+    """The moments at which it begins to be violated at this place, over the whole time; at most 1,000."""
     why: str
     """Why this place and this period are shown, in words."""
     traces: list[Trace]
@@ -372,7 +382,7 @@ class Card(TypedDict):
     history: History | None
     """``None`` for a law of so many rows that they are not counted again."""
     places: list[PlaceShare]
-    """Exceptions first, then the places with most rows; at most 60. Empty for rules about the whole system."""
+    """Exceptions first, then the places with most rows. Empty for rules about the whole system."""
     n_places: int
     """All places where it applies."""
     nodes: list[str]
@@ -436,6 +446,8 @@ class Report(TypedDict):
 
     format: int
     title: str
+    headline: str
+    """What the system is, for people who do not know its name."""
     made: int
     version: str
     run: str

@@ -16,7 +16,7 @@ from thence.language.items import Item, Role
 from thence.statements.controls.clock import Clock, count_times, local_clock
 from thence.statements.controls.control import Control
 from thence.statements.controls.signals import Signals, block_starts, coarsen
-from thence.statements.controls.switches import Switch, follows
+from thence.statements.controls.switches import Switch, follows, settings_of
 from thence.statements.controls.thresholds import Tally, count_crossings, explained, reach_of
 from thence.statements.statement import States
 
@@ -161,14 +161,17 @@ def _switch_of(control: Control, signals: Signals) -> Switch | str:
     """Return the change that a control is about, at all moments at which it could happen, also if it never did."""
     readings = signals.readings
     missing = f"there are no readings of the sensor '{control.actuator}'"
-    if control.numeric:
-        columns = [at for at, sensor in enumerate(signals.sensors) if sensor.id == control.actuator]
-        if not columns:
-            return missing
+    columns = [at for at, sensor in enumerate(signals.sensors) if sensor.id == control.actuator]
+    if columns:
         values = readings.values[:, columns[0]]
-        codes = np.where(np.isnan(values), -1, values != 0).astype(np.int32)
-        names: tuple[str, ...] = ("0", "not 0")
         sensor = signals.sensors[columns[0]]
+        names: tuple[str, ...] = ("0", "not 0")
+        if control.numeric:
+            codes = np.where(np.isnan(values), -1, values != 0).astype(np.int32)
+        else:
+            found = settings_of(values, (control.from_state, control.to_state))
+            assert found is not None
+            codes, names = found
     else:
         if control.actuator not in readings.states:
             return missing

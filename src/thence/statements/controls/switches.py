@@ -1,13 +1,13 @@
 """Switches: the actuators among the sensors, and the moments at which they change from one state to another.
 
 A sensor of states is an actuator if it switches at all. A numeric sensor counts as one if it is exactly 0 part of the
-time and far from 0 otherwise, such as the flow of a pump without a status. This module only reads windows; it explains
-nothing.
+time and far from 0 otherwise, such as the flow of a pump without a status; so does a set point that has a few values.
+This module only reads windows; it explains nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,16 @@ import numpy.typing as npt
 
 from thence.data.readings.sensors import Sensor
 from thence.data.readings.windows import WindowedReadings
+from thence.language.names import means_setpoint
+from thence.language.states import state_key
 
 OFF, ON = "0", "not 0"
 """The two states of a numeric sensor."""
 
 _LEAST_ZERO = 0.02  # share of readings at 0, and of readings not at 0, of a numeric actuator
+_LEAST_SETTING = 0.01  # share of the windows in which a set point stands at a value
+_MOST_SETTINGS = 6
+_STANDS = 0.9  # share of the windows in which it stands at one of them
 _GAP = 0.1  # the smallest reading that is not 0, as a share of their median
 
 BoolArray = npt.NDArray[np.bool_]
@@ -110,14 +115,46 @@ def _series(
     """Return every actuator with its states as codes, and their names."""
     series = [(sensor, *readings.states[sensor.id]) for sensor in readings.categorical]
     with_states = {place(sensor.id) for sensor in readings.categorical}
-    for column, sensor in enumerate(readings.numeric if numbers else ()):
-        if place(sensor.id) in with_states:
+    for column, sensor in enumerate(readings.numeric):
+        if means_setpoint(sensor.kind or sensor.id):
+            if settings := settings_of(readings.values[:, column]):
+                series.append((sensor, *settings))
+            continue
+        if not numbers or place(sensor.id) in with_states:
             continue
         values = readings.values[:, column]
         if _is_on_and_off(values):
             codes = np.where(np.isnan(values), -1, values != 0).astype(np.int32)
             series.append((sensor, codes, (OFF, ON)))
     return series
+
+
+def settings_of(
+    values: npt.NDArray[np.float64], known: Sequence[str] = ()
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]] | None:
+    """Return a set point as states: codes of the values that it stands at, and their names; ``None`` if these are many.
+
+    A window in which it changes has a mean between two values, and counts as the value after.
+
+    Args:
+        values: The set point in windows.
+        known: The names of values that it stood at before, which it may stand at too.
+
+    Examples:
+        >>> settings_of(np.array([18.0] * 9 + [20.5] + [21.0] * 9))[1]
+        ('18', '21')
+    """
+    present, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    stands = set(present[counts >= max(2, _LEAST_SETTING * counts.sum())].tolist()) | {float(name) for name in known}
+    levels = np.array(sorted(stands))
+    stood = np.isin(values, levels)
+    if not known and not (1 < len(levels) <= _MOST_SETTINGS and stood.sum() >= _STANDS * counts.sum()):
+        return None
+    codes = np.where(stood, np.searchsorted(levels, values), -2).astype(np.int32)
+    codes[np.isnan(values)] = -1
+    for at in np.flatnonzero(codes == -2)[::-1].tolist():
+        codes[at] = codes[at + 1] if at + 1 < len(codes) else -1
+    return codes, tuple(state_key(level) for level in levels.tolist())
 
 
 def _is_on_and_off(values: npt.NDArray[np.float64]) -> bool:

@@ -40,6 +40,8 @@ from thence.tables.enrich.surroundings import Surroundings
 from thence.tables.transactions import TransactionTable
 
 Codes = npt.NDArray[np.int16]
+_USUAL = 3
+"""The usual minimum of embeddings, which gives way where sensors would be in no pattern; a higher one was asked for."""
 _MOST_LOOKED_AT = 10_000_000
 """The most embeddings that are looked at to see which sensors patterns read."""
 
@@ -68,7 +70,7 @@ def lifted_table(
         patterns: ``"auto"``, ``"stars"`` or ``"paths"`` to discover patterns, or the patterns.
         hops: Maximum number of edges of a discovered path.
         min_embeddings: Minimum number of embeddings of a discovered pattern; of two systems, two are enough, and of a
-            unit with its points, one.
+            unit with its points, one. Up to 3, patterns of fewer are used for sensors that are in no other.
         max_embeddings: Maximum number of embeddings of a pattern.
         edges: Whether to add labels and edges of the graph as columns.
 
@@ -95,10 +97,11 @@ def lifted_table(
             nearest=[sensor.id for sensor in readings.numeric],
         )
         chosen, notes = find(min_embeddings=min_embeddings)
-        few = _patterns_of_few(chosen, carriers, find) if patterns == "auto" else []
-        chosen += few
+        if patterns == "auto" and min_embeddings <= _USUAL:
+            chosen += _patterns_of_few(chosen, carriers, find)
         if not chosen:
-            notes.append(f"no pattern of up to {hops} edges between nodes with sensors has an embedding")
+            least = f"{min_embeddings} or more embeddings" if min_embeddings > _USUAL else "an embedding"
+            notes.append(f"no pattern of up to {hops} edges between nodes with sensors has {least}")
     else:
         given = [patterns] if isinstance(patterns, (str, Pattern)) else list(patterns)
         parsed = [p if isinstance(p, Pattern) else Pattern.parse(p) for p in given]
