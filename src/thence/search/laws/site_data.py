@@ -73,6 +73,8 @@ class SiteData:
         """
         if not name:
             return 0.0
+        if not slot.node:
+            return float("nan")
         value = self.carriers.index.graph.node(slot.node).properties.get(name)
         return float(value) if isinstance(value, (int, float)) else float("nan")
 
