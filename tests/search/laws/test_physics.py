@@ -12,6 +12,7 @@ import pytest
 import thence as th
 from tests.helpers.formula_plants import PLANTS, Expected, Plant
 from tests.noise.zoo import GENERATORS
+from thence.checks.application.logic import apply_laws
 from thence.data.readings.windows import window
 from thence.errors import ConfigError
 from thence.search.laws.curves import choose_curve, fit_curve
@@ -160,6 +161,21 @@ def test_what_is_driven_never_drives() -> None:
     for number in range(len(PLANTS)):
         for law in found(number):
             assert all(one.sensors[0] != "oat" for one in law.by_place)
+
+
+def test_formulas_are_checked_in_another_building_by_the_kinds_of_their_sensors() -> None:
+    laws = Laws(found(1))
+    other = PLANTS[1](5).system(6, noise=0.005)
+    names = {sensor.id: f"B2 {sensor.id.upper()}" for sensor in other.sensors.sensors}
+    frame = other.sensors.to_polars().rename(names)
+    sensors = [replace(sensor, id=names[sensor.id]) for sensor in other.sensors.sensors]
+    data = th.SensorData.from_wide(frame, sensors=sensors)
+    applied = apply_laws(laws, window(data), th.System(data), same_system=False)
+    assert not isinstance(applied, str)
+    by_form = {law.form: law for law in applied.now}
+    assert by_form["mixing"].rows > 5000 and by_form["mixing"].values("share") == pytest.approx((0.01,))
+    assert by_form["follows"].share > 0.85
+    assert {id for law in applied.now for one in law.by_place for id in one.sensors} <= set(names.values())
 
 
 def test_curves_are_as_simple_as_they_can_be() -> None:
