@@ -136,7 +136,8 @@ def _lag(target: Floats, share: float) -> Floats:
 def heating_loop(seed: int = 0) -> Plant:
     """A hot-water loop: a reset curve, its tracking, a product, and the order of its temperatures."""
     rng = np.random.default_rng(seed)
-    _, _, on = _calendar()
+    days, _, on = _calendar()
+    on = on * (rng.random(WEEKS * 7) > 0.2)[days.astype(np.int64)]  # nothing runs on some days
     oat = _weather(rng)
     setpoint = np.clip(62.0 - 1.2 * oat, 42.0, 68.0)
     supply = np.where(on > 0, setpoint + _smooth(rng, len(oat), 0.7, 0.3), _lag(np.where(on > 0, setpoint, 22.0), 0.15))

@@ -26,7 +26,6 @@ WORST, SLOW = "residual, worst", "residual, slow"
 _OWN = ("clip", "worst", "slow", "most", "rows", "longest_still")  # arrays of their own
 _MONTH = 30  # days; a level of a sensor is exceeded once in so many
 _SLOW_DAYS, _SQUARE_DAYS = 28, 90
-_WEEKS_FROM = 70  # days from which folds are weeks
 _FOLDS = 5
 _MOST_SQUARED = 400  # columns
 _MOST_COLUMNS = 4000
@@ -264,6 +263,14 @@ class ResidualChecks:
             state.moved[column] = state.hour
         state.means, state.flags = state.means[-1:] * 0.0, state.flags[-1:] * 0.0
 
+    def alarming_above(self, threshold: float) -> ResidualChecks:
+        """Return the same checks for a threshold of the worst sensor: what is clipped must still be able to exceed it.
+
+        Args:
+            threshold: The threshold, in units of the levels.
+        """
+        return replace(self, clip=np.maximum(self.clip, 2 * threshold * self.worst))
+
     def channels(self, signals: Signals) -> dict[str, Floats]:
         """Return the channels, one value per frame each.
 
@@ -372,7 +379,8 @@ def columns_of(readings: WindowedReadings, columns: tuple[tuple[str, str], ...])
 
 
 def _folds(blocks: Ints, days: int) -> Ints:
-    parts = blocks // 7 if days >= _WEEKS_FROM else blocks
+    """Folds of weeks, or of fewer days if there are less than ten weeks: days that follow one another are alike."""
+    parts = (blocks - blocks[:1]) // min(max(days // 10, 1), 7)
     return np.asarray(np.unique(parts, return_inverse=True)[1].ravel() % _FOLDS)
 
 

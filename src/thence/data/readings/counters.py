@@ -143,14 +143,16 @@ def _series(data: SensorData, ids: Collection[str]) -> Iterator[tuple[str, npt.N
     """Yield sensors with the times and values of their readings."""
     frame = data.lazy.collect()
     if data.layout == "wide":
-        parts = (
-            (id, frame.select("time", pl.col(id).alias("value")).drop_nulls()) for id in ids if id in frame.columns
-        )
-    else:
-        rows = frame.select(pl.col("sensor").cast(pl.String), "time", "value").drop_nulls()
-        rows = rows.filter(pl.col("sensor").is_in(list(ids)))
-        parts = ((str(id), part) for (id,), part in rows.group_by("sensor", maintain_order=True))
-    yield from ((id, part["time"].to_physical().to_numpy(), part["value"].to_numpy()) for id, part in parts)
+        times = frame["time"].to_physical().to_numpy()
+        there = set(frame.columns)
+        for id in (id for id in ids if id in there):
+            cells = frame[id]
+            own = times[cells.is_not_null().to_numpy()] if cells.null_count() else times
+            yield id, own, cells.drop_nulls().to_numpy()
+        return
+    rows = frame.select(pl.col("sensor").cast(pl.String), "time", "value").drop_nulls()
+    for (id,), part in rows.filter(pl.col("sensor").is_in(list(ids))).group_by("sensor", maintain_order=True):
+        yield str(id), part["time"].to_physical().to_numpy(), part["value"].to_numpy()
 
 
 def _is_named(sensor: Sensor) -> bool:

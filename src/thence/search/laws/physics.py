@@ -51,7 +51,7 @@ from thence.statements.laws.formula import Formula
 from thence.statements.laws.law import Law, PlaceCounts
 from thence.statements.laws.places import Clock
 from thence.statements.laws.sensor_places import ANYWHERE, SensorPlaces, no_carriers
-from thence.statements.laws.terms import Combination, Term
+from thence.statements.laws.terms import Combination, Condition, Term
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -191,7 +191,7 @@ def _try(candidate: Candidate, site: SiteData) -> Find | None:
         best = None if passed is None else Find(candidate, passed, None)
     if trial.is_physical or (best is not None and (best.passed.is_computed or trial.form in _PLAIN)):
         return best
-    for guard in site.guards_for(candidate.sensors, status_only=candidate.needs_guard):
+    for guard in site.guards_for(candidate.sensors, own_only=candidate.needs_guard):
         passed = run(guard)
         if passed is None:
             continue
@@ -236,10 +236,10 @@ def _robust_factor(left: Floats, right: Floats) -> float | None:
     """The factor of a proportion: a ratio of sums, which independent noise does not bias, without what is far off."""
     known = np.isfinite(left) & np.isfinite(right)
     left, right = left[known], right[known]
-    square = float(right @ right)
+    square = float((right * right).sum())  # a sum: short products of vectors do not gain from threads
     if square <= 0:
         return None
-    factor = float(left @ right) / square
+    factor = float((left * right).sum()) / square
     for _ in range(2):
         apart = np.abs(left - factor * right)
         near = apart <= max(5 * float(np.median(apart)), float(np.quantile(apart, 0.9)))
@@ -390,10 +390,10 @@ def _alike_values(site: SiteData, first: Slot, second: Slot) -> bool:
     known = ~np.isnan(one) & ~np.isnan(two)
     if known.sum() < 50:
         return False
-    one, two = one[known], two[known]
-    if one.std() <= 0 or two.std() <= 0:
-        return False
-    return float(np.corrcoef(one, two)[0, 1]) > 0.9
+    step = max(int(known.sum()) // _LOOKED_AT, 1)
+    one, two = one[known][::step], two[known][::step]
+    one, two = one - one.mean(), two - two.mean()
+    return float((one * two).sum()) > 0.9 * float(np.sqrt((one * one).sum() * (two * two).sum())) > 0
 
 
 def _copies(found: Iterable[Find]) -> frozenset[str]:
@@ -672,8 +672,8 @@ def search_curves(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
 ENDS = ("first", "second")
 """The names of the two ends of what a flow passes."""
 _EXPONENTS = (1.0, 2.5)  # between laminar flow and full turbulence
-_LOOKED_AT = 4_000  # rows of a pipe that show its exponent
-_NEEDED_PIPES, _TRIED_PIPES = 3, 40
+_LOOKED_AT = 5_000  # rows that show how two sensors are related
+_NEEDED_PIPES = 3
 
 
 def search_head_losses(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
@@ -731,8 +731,9 @@ def _own_exponent(pipe: Candidate, site: SiteData) -> tuple[float, float] | None
     if len(x) < 50 or x.std() < 0.02:
         return None
     x, y = x - x.mean(), y - y.mean()
-    slope = float(x @ y) / float(x @ x)
-    return (slope, float(x @ x)) if explained(y, y - slope * x) >= 0.5 else None
+    weight = float((x * x).sum())
+    slope = float((x * y).sum()) / weight
+    return (slope, weight) if explained(y, y - slope * x) >= 0.5 else None
 
 
 _MIN_ALTERNATE, _MIN_LATER_R2, _MIN_IN_BAND, _MIN_GAIN, _MIN_WEEKS = 0.4, 0.2, 0.75, 0.15, 0.75
@@ -764,7 +765,8 @@ def _judge_curve(trial: Trial, values: Values, times: Times, met: Bools, guard: 
     weeks = times.blocks(max(1, min(7, times.span_days // 8)))
     best: _Curved | None = None
     for fitted_on, rest, every in ((early, late, 0), (known & even, known & ~even, days)):
-        chosen = choose_curve(driver[fitted_on], left[fitted_on], weeks[fitted_on]) if rest.any() else None
+        some = np.flatnonzero(fitted_on)[:: max(int(fitted_on.sum()) // _LOOKED_AT, 1)]
+        chosen = choose_curve(driver[some], left[some], weeks[some]) if rest.any() else None
         if chosen is None or chosen.form == "constant":
             continue
         made = _curved(chosen, left, driver, fitted_on, rest, every)
@@ -893,8 +895,7 @@ def _joined(found: Iterable[Find]) -> list[list[Find]]:
     """Finds that say the same of sensors of the same names at several places."""
     groups: defaultdict[tuple[object, ...], list[Find]] = defaultdict(list)
     for one in found:
-        condition = None if one.guard is None else one.guard.condition
-        groups[_form(one), _sides(one), condition].append(one)
+        groups[_form(one), _sides(one), _condition(one)].append(one)
     out: list[list[Find]] = []
     for group in groups.values():
         rest = sorted(group, key=lambda one: one.passed.band)
@@ -907,6 +908,14 @@ def _joined(found: Iterable[Find]) -> list[list[Find]]:
             out.append(sorted(own.values(), key=lambda one: one.candidate.subject.id))
             rest = [one for one in rest if own.get(one.candidate.subject.id) is not one]
     return out
+
+
+def _condition(one: Find) -> Condition | None:
+    """The condition of a find, with the place of its sensor if that is another one."""
+    if one.guard is None:
+        return None
+    own = {slot.place for slot in one.candidate.sensors}
+    return one.guard.condition if one.guard.slot.place in own else replace(one.guard.condition, at=one.guard.slot.place)
 
 
 def _form(one: Find) -> str:
@@ -936,7 +945,7 @@ def _counted(group: list[Find], readings: WindowedReadings, carriers: Carriers, 
         left,
         right,
         Band(band),
-        condition=None if first.guard is None else first.guard.condition,
+        condition=_condition(first),
         min_confidence=0.9 if first.candidate.trial.form == "above" else 0.75,
         by_place=tuple(
             PlaceCounts(name, 0, 0, 0, 0, 0, None, one.passed.parameters, _sensor_ids(one))

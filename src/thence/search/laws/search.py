@@ -91,8 +91,8 @@ def search_laws(
 
 
 def _is_known(law: Law, known: frozenset[frozenset[str]]) -> bool:
-    """Whether other laws relate the same sensors at every place of a formula."""
-    return all(frozenset(one.sensors[: len(law.terms)]) in known for one in law.by_place)
+    """Whether other laws relate the same sensors, two or more, at every place of a formula."""
+    return len(law.terms) > 1 and all(frozenset(one.sensors[: len(law.terms)]) in known for one in law.by_place)
 
 
 def _search_patterns(
@@ -121,7 +121,12 @@ def _search_patterns(
     selection = LawSelection(chosen, fitted, fitted + at_times, max(len(splits), 1))
     for group, places in groups:
         selection.add_best(group, places)
-    related = frozenset(frozenset(id for _, id in own) for laws in selection.signatures for own in laws)
+    related = frozenset(
+        frozenset(id for _, id in own)
+        for (law, _), places_of in zip(selection.laws, selection.signatures, strict=True)
+        if law.definition.is_equation or law.definition.has_factor
+        for own in places_of
+    )
     return selection.best(), related, (*carriers.units.notes, *notes)
 
 

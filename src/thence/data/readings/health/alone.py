@@ -414,8 +414,8 @@ def find_shift(values: Floats, runs: Runs) -> Span | None:
         return None
     at = int(found[0]) + 1
     jump = float(change[at - 1])
-    before, after = values[max(0, at - 4 * LEAST_RUN) : at], values[at : at + 4 * LEAST_RUN]
-    if min(before.size, after.size) < LEAST_RUN:
+    before, after = values[max(0, at - 3) : at], values[at : at + 3]
+    if min(at, values.size - at) < LEAST_RUN:
         return None
     moved = float(np.median(after) - np.median(before))
     stays = 0.6 <= moved / jump <= 1.7 and find_runs(values[at:]).starts.size > LEAST_RUN
