@@ -52,6 +52,7 @@ class _Told:
     verdicts: Mapping[str, int]
     notes: Sequence[str]
     frames: Mapping[str, pl.DataFrame]
+    never_before: Sequence[str] = ()
 
     def by_rule(self) -> pl.DataFrame:
         return self.frames["rules"]
@@ -142,6 +143,7 @@ def _told(record: Mapping[str, Any], frames: Mapping[str, pl.DataFrame], name: s
         record["verdicts"],
         record["notes"],
         frames,
+        tuple(record.get("never_before", ())),
     )
 
 
