@@ -112,17 +112,17 @@ def test_sentences_name_units_numbers_and_conditions() -> None:
     assert any(
         text.startswith("while the pump status is 1, the hot water supply temperature follows") for text in texts
     )
-    (curve,) = [text for text in texts if " at or below −5 °C" in text]
-    assert "68 °C at or below −5 °C of the outdoor air temperature and falls by 1.2 K per K to 42 °C" in curve
+    (curve,) = [law.statement for law in found(1) if law.form == "clipped"]
+    assert "is 18 °C at or below 5 °C of the outdoor air temperature and falls by 0.4 K per K to 12 °C" in curve
 
 
 def test_python_of_a_law_computes_what_it_says() -> None:
-    law = law_of(found(0), Expected(("clipped",), "setpoint"))
+    law = law_of(found(1), Expected(("clipped",), "satsp"))
     space: dict[str, object] = {}
     exec(law.to_python(), space)
-    function = space["hot_water_supply_temperature_setpoint"]
-    assert function(driver=0.0) == pytest.approx(62.0)  # type: ignore[operator]
-    assert function(driver=-20.0) == pytest.approx(68.0)  # type: ignore[operator]
+    function = space["supply_air_temperature_setpoint"]
+    assert function(driver=10.0) == pytest.approx(16.0)  # type: ignore[operator]
+    assert function(driver=-20.0) == pytest.approx(18.0)  # type: ignore[operator]
     assert space["BAND"] == law.band.absolute
     with pytest.raises(ConfigError, match="no place 'nowhere'"):
         law.to_python("nowhere")

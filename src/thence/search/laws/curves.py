@@ -17,6 +17,7 @@ Ints = npt.NDArray[np.int64]
 SIMPLE = 1.05
 """A simpler curve is chosen if its error is at most this times the least."""
 _MOST, _FEWEST = 4_000, 40  # rows that show knees
+_BEYOND, _SEEN = 0.005, 0.01  # shares of the rows beyond a knee: of those tried, and of those reported
 _KNEES, _ROUNDS, _NARROWER = 16, 9, 0.4
 _FAR, _MOST_FAR = 5.0, 0.1  # residuals beyond this times the median are left out of the second fit, at most a tenth
 _TINY = 1e-3  # of the range of the values: what is less apart is not far
@@ -106,7 +107,8 @@ def _fit_once(driver: Floats, values: Floats, form: str) -> Curve | None:
 
 def _best_knees(x: Floats, y: Floats, form: str) -> tuple[float, float] | None:
     """The knees with the least error: on a grid, then on finer ones around the best. The driver is sorted."""
-    start, stop = float(x[_FEWEST // 4]), float(x[-1 - _FEWEST // 4])
+    beyond = max(int(_BEYOND * len(x)), _FEWEST // 4)  # rows on either side of a knee: fewer show none
+    start, stop = float(x[beyond]), float(x[-1 - beyond])
     width = (stop - start) / 2
     if width <= 0:
         return None
@@ -204,6 +206,14 @@ def choose_curve(driver: Floats, values: Floats, blocks: Ints) -> Curve | None:
     least = min(errors.values())
     if not np.isfinite(least):
         return None
-    floor = 1e-9 * float(np.abs(values).sum())
+    floor = 0.1 * _TINY * float(np.ptp(values)) * len(values)  # what is as exact as this is not compared
     chosen = next(form for form, error in errors.items() if error <= SIMPLE * least + floor)
-    return fit_curve(driver, values, chosen)
+    curve = fit_curve(driver, values, chosen)
+    if curve is not None and curve.form == "clipped" and not _shows_knees(curve, driver):
+        return fit_curve(driver, values, "hinge")
+    return curve
+
+
+def _shows_knees(curve: Curve, driver: Floats) -> bool:
+    """Whether enough rows are beyond each knee: one at the end of what was seen is none."""
+    return min(float((driver < curve.low).mean()), float((driver > curve.high).mean())) >= _SEEN
