@@ -51,10 +51,15 @@ def detect(
     laws: Annotated[bool, typer.Option("--laws/--no-laws", help="Use laws.")] = True,
     ranges: Annotated[bool, typer.Option("--ranges/--no-ranges", help="Use ranges of two sensors.")] = True,
     controls: Annotated[bool, typer.Option("--controls/--no-controls", help="Use controls of actuators.")] = False,
-    memory: Annotated[str, typer.Option(help="Time after which a violation has faded to 37 %.")] = "6h",
+    residuals: Annotated[
+        bool, typer.Option("--residuals/--no-residuals", help="Compare each reading with what the others let expect.")
+    ] = True,
+    memory: Annotated[
+        str, typer.Option(help="Time after which a violation has faded to 37 %; auto follows the step of the readings.")
+    ] = AUTO,
     false_alarms: Annotated[float, typer.Option(help="Allowed false alarms a month.")] = 1.0,
     retire_after: Annotated[
-        str, typer.Option(help="Retire a sensor that is violated for most of this time; 'never' for faults that last.")
+        str, typer.Option(help="A slow drift becomes the reference after this time; 'never' for faults that last.")
     ] = "14d",
     save: Annotated[Path | None, typer.Option(help="Write the detector as JSON.", show_default=False)] = None,
     scores: Annotated[
@@ -81,6 +86,7 @@ def detect(
         "laws": laws,
         "ranges": ranges,
         "controls": controls,
+        "residuals": residuals,
         "memory": memory,
         "false_alarms": false_alarms,
         "retire_after": None if retire_after == "never" else retire_after,
@@ -134,11 +140,15 @@ def detect(
 def _print(fitted: Detector, found: Any, *, top: int, quiet: bool) -> None:
     facts = fitted.describe()
     rate = facts["false_alarms_a_month"]
+    days = (
+        f"thresholds for {rate:g} false alarm{'' if rate == 1 else 's'} a month from {facts['normal_days']} normal days"
+        if facts["normal_days"]
+        else "too few normal days for thresholds"
+    )
     say(
-        f"learned from normal readings: {facts['rules']} rules, {facts['laws']} laws and {facts['ranges']} ranges"
-        f"{' and ' + str(facts['controls']) + ' controls' if 'controls' in facts else ''}; "
-        f"thresholds for {rate:g} false alarm{'' if rate == 1 else 's'} a month from {facts['held_out_days']:g} "
-        "held-out days",
+        f"learned from normal readings: what {facts['residuals']} columns read given all others, "
+        f"{facts['rules']} rules, {facts['laws']} laws and {facts['ranges']} ranges"
+        f"{' and ' + str(facts['controls']) + ' controls' if 'controls' in facts else ''}; {days}",
         quiet=quiet,
     )
     for note in fitted.notes:

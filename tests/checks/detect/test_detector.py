@@ -68,7 +68,8 @@ def test_an_explanation_has_words_readings_place_change_and_normal_rate(fitted: 
 
 def test_ranges_alone_find_the_leak_with_a_path_and_the_smallest_change() -> None:
     kept = ["flow_1", "pressure_1", "pressure_3"]
-    detector = Detector(rules=False, laws=False, retire_after=None).fit(plant(60).select(kept))
+    settings = {"rules": False, "laws": False, "residuals": False, "alarm_on": "range", "retire_after": None}
+    detector = Detector(**settings).fit(plant(60).select(kept))
     found = detector.detect(plant(30, seed=1, leak=(3, 480, 959, 10.0)).select(kept))
     assert found.frame["alarm"].to_numpy()[490:960].mean() > 0.9
     longest = max(found.alarms, key=lambda one: one.last - one.first)
@@ -81,27 +82,59 @@ def test_ranges_alone_find_the_leak_with_a_path_and_the_smallest_change() -> Non
 
 
 def test_rules_alone_find_a_large_leak() -> None:
-    detector = Detector(laws=False, ranges=False, retire_after=None, enrich="none", bins=5).fit(plant(60))
+    settings = {"laws": False, "ranges": False, "residuals": False, "alarm_on": ("rule",), "enrich": "none", "bins": 5}
+    detector = Detector(**settings).fit(plant(60))
     found = detector.detect(plant(30, seed=1, leak=(3, 480, 959, 12.0)))
     assert found.frame["alarm"].to_numpy()[500:960].mean() > 0.5
     longest = max(found.alarms, key=lambda one: one.last - one.first)
     assert found.explain(longest).reasons[0].family == "rule"
 
 
-def test_what_drifts_is_retired_and_reported_once() -> None:
-    later = plant(40, seed=1)
-    frame = later.sensors.to_polars().with_columns(pl.col("pressure_3") + 5)
+def shifted(later: System, amount: np.ndarray) -> System:
+    """The same readings, with an error of one sensor."""
+    frame = later.sensors.to_polars().with_columns(pl.col("pressure_3") + pl.Series(amount))
     kinds = {one.id: (one.kind, one.unit) for one in later.sensors.sensors}
-    shifted = replace(later, sensors=th.SensorData.from_wide(frame).with_kinds(kinds))
-    keeping = Detector(laws=False, rules=False, retire_after=None).fit(plant(60)).detect(shifted)
-    retiring = Detector(laws=False, rules=False, retire_after="14d").fit(plant(60)).detect(shifted)
-    assert "pressure_3" in {one.subject for one in retiring.drifted}
-    subjects = [one.subject for one in retiring.drifted]
-    assert len(subjects) == len(set(subjects))
-    assert "drifted" in str(retiring)
-    late = slice(16 * 48, None)
-    assert keeping.frame["alarm"].to_numpy()[late].all()
-    assert retiring.frame["alarm"].to_numpy()[late].mean() < 0.05
+    return replace(later, sensors=th.SensorData.from_wide(frame).with_kinds(kinds))
+
+
+def test_a_slow_drift_is_told_once_and_becomes_the_reference_and_a_step_stays_an_alarm() -> None:
+    n, detector = 60 * 48, Detector(laws=False, rules=False, ranges=False, retire_after="14d").fit(plant(60))
+    drift = np.minimum(np.maximum(np.arange(n) - 240, 0) / (20 * 48), 1.0) * 5
+    found = detector.detect(shifted(plant(60, seed=1), drift))
+    assert [one.subject for one in found.drifted].count("pressure_3") == 1
+    assert "pressure_3" in str(found) and "has drifted slowly" in str(found)
+    alarm = found.frame["alarm"].to_numpy()
+    assert alarm[15 * 48 : 20 * 48].all() and alarm[50 * 48 :].mean() < 0.1
+    step = np.where(np.arange(n) < 240, 0.0, 5.0)
+    found = detector.detect(shifted(plant(60, seed=1), step))
+    assert "pressure_3" not in {one.subject for one in found.drifted}
+    assert found.frame["alarm"].to_numpy()[250:].all()
+
+
+def test_an_alarm_says_what_is_read_what_is_expected_and_the_usual_error() -> None:
+    detector = Detector(laws=False, rules=False, ranges=False).fit(plant(60))
+    found = detector.detect(shifted(plant(10, seed=1), np.where(np.arange(480) < 240, 0.0, 5.0)))
+    cause = max(found.alarms, key=lambda one: one.last - one.first).cause
+    assert cause is not None and (cause.place, cause.sensor) == ("J3", "pressure_3")
+    words = str(cause)
+    assert words.startswith("J3: pressure reads ") and "is expected; usual error 0.0" in words
+    read, expected = (float(part.split()[0]) for part in (words.split("reads ")[1], words.split("sensors ")[1]))
+    assert read - expected == pytest.approx(5, abs=0.5)
+    assert found.to_dict()["alarms"][0]["cause"]
+
+
+def test_with_three_normal_days_only_hard_facts_raise_alarms() -> None:
+    detector = Detector(windows="10min", rules=False, ranges=False)
+    fine = plant(9)
+    frame = fine.sensors.to_polars().with_columns(
+        pl.datetime_range(START, START + timedelta(minutes=10 * 431), "10m", time_zone="UTC").alias("time")
+    )
+    kinds = {one.id: (one.kind, one.unit) for one in fine.sensors.sensors}
+    normal = replace(fine, sensors=th.SensorData.from_wide(frame).with_kinds(kinds))
+    detector.fit(normal)
+    assert set(detector.calibration.thresholds) <= {"law, never violated"}
+    assert any("3 normal days" in note and "4 days are needed" in note for note in detector.notes)
+    assert not detector.detect(normal).alarms
 
 
 def test_plain_readings_use_the_graph_that_was_learned(fitted: Detector, leaking: System) -> None:
@@ -140,8 +173,10 @@ def test_a_file_that_is_no_detector_is_refused(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_told() -> None:
-    with pytest.raises(ConfigError, match="needs rules, laws, ranges or controls"):
-        Detector(rules=False, laws=False, ranges=False)
+    with pytest.raises(ConfigError, match="needs residuals, rules, laws, ranges or controls"):
+        Detector(rules=False, laws=False, ranges=False, residuals=False)
+    with pytest.raises(ConfigError, match="'weather' raises no alarms"):
+        Detector(alarm_on="weather")
     with pytest.raises(ConfigError, match="false_alarms"):
         Detector(false_alarms=0)
     with pytest.raises(InputError, match="has not learned yet"):
@@ -191,7 +226,8 @@ def test_without_a_graph_alarms_name_sensors() -> None:
 
 @pytest.mark.parametrize("enrich", ["none", "grounded", "existential", "lifted"])
 def test_rules_of_every_enrichment_can_be_checked_and_explained(enrich: str, tmp_path: Path) -> None:
-    detector = Detector(laws=False, ranges=False, enrich=enrich, bins=3, derive=("hour", "lag:1h"), max_rules=50)
+    given = {"laws": False, "ranges": False, "residuals": False, "alarm_on": "rule", "max_rules": 50}
+    detector = Detector(enrich=enrich, bins=3, derive=("hour", "lag:1h"), **given)
     detector.fit(plant(30))
     later = plant(20, seed=1, leak=(3, 480, 959, 15.0))
     found = detector.detect(later)
@@ -229,7 +265,7 @@ def test_gaps_and_missing_readings_raise_no_alarm(fitted: Detector) -> None:
     holes = frame.filter(~pl.int_range(pl.len()).is_between(600, 700))
     found = fitted.detect(holes)
     assert found.frame.height == 960 - 101
-    assert found.frame["alarm"].mean() < 0.03
+    assert found.frame["alarm"].mean() < fitted.detect(later).frame["alarm"].mean() + 0.02
 
 
 def test_what_was_rejected_in_a_review_is_not_learned() -> None:

@@ -1,4 +1,4 @@
-"""Memory and thresholds: smoothing against a loop, levels against counted alarms, drift."""
+"""Memory: smoothing against a weighted mean, in one piece and in several."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from thence.checks.detect.memory import alarm_level, count_episodes, find_drifted, single_level, smooth
+from thence.checks.detect.memory import single_level, smooth
 
 shares = hnp.arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(1, 30)), elements=st.floats(0, 1))
 
@@ -37,27 +37,11 @@ def test_two_full_violations_in_a_row_exceed_the_least_level_and_one_does_not() 
     assert one < least < two
 
 
-@given(hnp.arrays(np.float64, st.integers(1, 200), elements=st.floats(0, 10)), st.sampled_from([0.5, 1.0, 4.0]))
-def test_a_level_allows_no_more_alarms_than_the_rate(scores: np.ndarray, per_month: float) -> None:
-    hours = np.arange(len(scores)) * 24.0
-    level = alarm_level(scores, hours, every=24.0, memory=6.0, per_month=per_month)
-    allowed = per_month * len(scores) * 24 / 720
-    assert count_episodes(scores > level, hours, apart=6.0) <= allowed
-
-
-def test_a_level_for_a_time_that_is_too_short_is_above_all_scores() -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.exponential(size=240)
-    level = alarm_level(scores, np.arange(240.0), every=1.0, memory=6.0, per_month=0.5)
-    assert level > scores.max()
-
-
-def test_drift_needs_most_of_the_time_and_known_frames() -> None:
-    hours = np.arange(40.0)
-    steady = np.zeros(40)
-    gone = np.where(hours < 10, 0.0, 1.0)
-    unknown = np.where(hours < 36, np.nan, 1.0)
-    flicker = (np.arange(40) % 2).astype(float)
-    table = np.stack([steady, gone, unknown, flicker])
-    found = find_drifted(table > 0.5, ~np.isnan(table), hours, after=20.0)
-    assert found.tolist() == [-1, 20, -1, -1]
+@given(shares, st.integers(1, 29))
+def test_smoothing_goes_on_from_what_was_smoothed_before(values: np.ndarray, cut: int) -> None:
+    hours = np.arange(values.shape[1]) * 0.5
+    whole = smooth(values, hours, every=0.5, memory=6.0)
+    if cut < values.shape[1]:
+        before = float(hours[cut - 1]), whole[:, cut - 1]
+        rest = smooth(values[:, cut:], hours[cut:], every=0.5, memory=6.0, before=before)
+        assert rest == pytest.approx(whole[:, cut:])

@@ -45,8 +45,8 @@ def test_alarms_are_those_of_the_whole(detector: th.Detector) -> None:
     alarms = [alert for alert in alerts if alert.kind == "alarm"]
     first = pl.Series([whole.alarms[0].start]).dt.offset_by("30m")[0]
     assert alarms[0].time == f"{first:%Y-%m-%dT%H:%M:%SZ}"
-    assert alarms[0].message.startswith("Alarm: score ") and "Violated: " in alarms[0].message
-    assert json.loads(alarms[0].to_json())["reasons"]
+    assert alarms[0].message.startswith("Alarm: score ") and " other sensors" in alarms[0].message
+    assert json.loads(alarms[0].to_json())["cause"]
 
 
 def test_the_state_of_a_detector_is_restored(detector: th.Detector) -> None:

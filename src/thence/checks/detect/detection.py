@@ -1,4 +1,4 @@
-"""A detection: the scores of a later time, its alarms, and what each of them says: why, where, since when."""
+"""A detection: the scores of a later time, its alarms, and what each of them says: what, where, why, since when."""
 
 from __future__ import annotations
 
@@ -14,10 +14,19 @@ import numpy.typing as npt
 import polars as pl
 
 from thence.checks.detect.calibration import Calibration
+from thence.checks.detect.causes import (
+    AlarmKind,
+    Cause,
+    leading_channel,
+    new_state_cause,
+    node_of,
+    residual_cause,
+    residual_reasons,
+)
 from thence.checks.detect.evidence import Broken, EvidenceTally, EvidenceTarget
-from thence.checks.detect.memory import find_drifted
 from thence.checks.detect.paths import spread
-from thence.checks.detect.range_checks import RangeChecks
+from thence.checks.detect.residuals import hours_of
+from thence.checks.detect.scorer import NEVER_SEEN, Scored, Scorer, ScoreState
 from thence.data.graph.system import System
 from thence.data.readings.sensors import as_utc
 from thence.data.readings.windows import WindowedReadings
@@ -32,7 +41,11 @@ _MOST_SCORES = 2000
 
 
 class Breakable(Protocol):
-    """Statements that can be violated: rules, laws or ranges."""
+    """Statements that can be violated: rules, laws, ranges or controls."""
+
+    def tally(self, readings: WindowedReadings, system: System) -> EvidenceTally:
+        """Return the evidence of all frames."""
+        ...
 
     def broken_at(self, readings: WindowedReadings, system: System, frame: int) -> list[Broken]:
         """Return the statements that are violated in a frame."""
@@ -50,6 +63,7 @@ class Alarm:
         places: The nodes that the evidence speaks for, the first most; sensors where there is no graph.
         first: Number of its first frame.
         last: Number of its last frame.
+        cause: What it is about.
     """
 
     start: datetime
@@ -58,11 +72,19 @@ class Alarm:
     places: tuple[str, ...]
     first: int = field(repr=False, default=0)
     last: int = field(repr=False, default=0)
+    cause: Cause | None = field(repr=False, default=None)
+
+    @property
+    def when(self) -> str:
+        """When it was, and its score, in words."""
+        return f"{_moment(self.start)} to {_moment(self.end)}: score {self.peak:.1f} times the threshold"
 
     def __str__(self) -> str:
+        if self.cause is not None:
+            return f"{self.when}: {self.cause}"
         where = f", most likely at {self.places[0]}" if self.places else ""
         others = f" (then {', '.join(self.places[1:3])})" if len(self.places) > 1 else ""
-        return f"{_moment(self.start)} to {_moment(self.end)}: score {self.peak:.1f} times the threshold{where}{others}"
+        return f"{self.when}{where}{others}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -71,17 +93,18 @@ class Alarm:
             "end": self.end.isoformat(),
             "peak": round(self.peak, 4),
             "places": list(self.places),
+            **({} if self.cause is None else {"kind": self.cause.kind, "cause": str(self.cause)}),
         }
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A target that was violated for most of a long time, and no longer raises alarms.
+    """A sensor that has slowly moved away from what the others let expect; what it reads is the new reference.
 
     Args:
-        subject: The sensor, or what else the statements are about.
+        subject: The sensor.
         node: Its node; empty if it has none.
-        since: When it was retired.
+        since: From when on the new reference counts.
     """
 
     subject: str
@@ -90,7 +113,9 @@ class Drift:
 
     def __str__(self) -> str:
         where = f" at {self.node}" if self.node and self.node not in self.subject else ""
-        return f"{self.subject}{where} has drifted: violated most of the time before {_moment(self.since)}, now ignored"
+        return (
+            f"{self.subject}{where} has drifted slowly; what it reads is the new reference from {_moment(self.since)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -155,7 +180,7 @@ def _lines(reason: Broken) -> list[str]:
         lines.append(f"it would hold with {reason.change}")
     if len(reason.path) > 1:
         lines.append(f"path: {' – '.join(reason.path)}")
-    lines.append(f"in normal time: violated in {reason.violated:,} of {reason.rows:,} rows")
+    lines.append(f"in normal time: {reason.normal or f'violated in {reason.violated:,} of {reason.rows:,} rows'}")
     return lines
 
 
@@ -174,74 +199,51 @@ class Detection:
     Args:
         readings: The readings in windows.
         system: The system that they belong to.
-        tally: The evidence.
-        calibration: What is usual in normal time.
         checks: The statements.
-        retire_after: Hours after which a target that is violated most of the time is retired; ``None`` for never.
+        scorer: What gives the scores.
         notes: What could not be checked, and why.
         never_before: What sensors read that read one value in normal time; one sentence each.
     """
 
     readings: WindowedReadings
     system: System
-    tally: EvidenceTally
-    calibration: Calibration
     checks: tuple[Breakable, ...]
-    retire_after: float | None = None
+    scorer: Scorer
     notes: tuple[str, ...] = ()
     never_before: tuple[str, ...] = ()
 
+    @property
+    def calibration(self) -> Calibration:
+        """What is usual in normal time."""
+        return self.scorer.calibration
+
     @cached_property
     def _hours(self) -> Floats:
-        return frame_hours(self.readings)
+        return hours_of(self.readings)
 
     @cached_property
-    def _drifting(self) -> dict[str, int]:
-        """Sensors most of whose ranges are violated for most of the time, and since which frame."""
-        if self.retire_after is None:
-            return {}
-        own = [at for at, target in enumerate(self.tally.targets) if target.family == "range"]
-        shares = self.tally.shares[own]
-        found = find_drifted(np.nan_to_num(shares) > 0.5, ~np.isnan(shares), self._hours, after=self.retire_after)
-        return {self.tally.targets[at].subject: int(since) for at, since in zip(own, found, strict=True) if since >= 0}
+    def _state(self) -> ScoreState:
+        return ScoreState.new(self.scorer.residuals)
 
     @cached_property
-    def _shares(self) -> Floats:
-        """The violated share of each target, without what is concluded from sensors that drift."""
-        shares = self.tally.shares
-        ranges = next((one for one in self.checks if isinstance(one, RangeChecks)), None)
-        if self._drifting and ranges is not None:
-            again = ranges.tally(self.readings, self.system, ignored=self._drifting)
-            own = [self.tally.targets.index(target) for target in again.targets]
-            shares = shares.copy()
-            shares[own] = again.shares
-        return shares
+    def scored(self) -> Scored:
+        """Scores with all that they come from."""
+        return self.scorer.score(self.readings, self.system, self._state)
 
-    @cached_property
-    def _retired(self) -> npt.NDArray[np.int64]:
-        """The frame from which each target is retired; −1 for never. Laws hold by physics and stay."""
-        targets, shares = self.tally.targets, self._shares
-        if self.retire_after is None or not len(targets):
-            return np.full(len(targets), -1, np.int64)
-        # A rule that concludes from a sensor that drifts is violated now and then: the level counts, not the share.
-        unusual = self.calibration.relative(targets, self.calibration.smooth(shares, self._hours)) > 1
-        found = find_drifted(unusual, ~np.isnan(shares), self._hours, after=self.retire_after)
-        return np.where([target.family == "law" for target in targets], -1, found)
+    @property
+    def tally(self) -> EvidenceTally:
+        """The evidence of statements."""
+        return self.scored.tally
 
-    @cached_property
+    @property
     def smoothed(self) -> Floats:
-        """The smoothed share of violated statements, targets × frames; 0 once a target is retired."""
-        shares = self._shares
-        frames = np.arange(len(self.readings))
-        gone = (self._retired[:, None] >= 0) & (frames[None, :] >= self._retired[:, None])
-        out = self.calibration.smooth(np.where(gone, 0.0, shares), self._hours)
-        out[gone] = 0.0
-        return out
+        """The smoothed share of violated statements, targets × frames."""
+        return self.scored.smoothed
 
-    @cached_property
+    @property
     def scores(self) -> Floats:
         """The score of each frame; above 1 is an alarm."""
-        return self.calibration.score(self.tally.targets, self.smoothed)
+        return self.scored.scores
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -257,22 +259,67 @@ class Detection:
             return ()
         breaks = np.flatnonzero(np.diff(self._hours[on]) >= max(self.calibration.memory, self.calibration.every * 1.5))
         firsts, lasts = on[np.concatenate([[0], breaks + 1])], on[np.concatenate([breaks, [len(on) - 1]])]
-        out = []
-        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
-            places = tuple(self._located(self._frame_to_locate(first, last))["place"].head(3).to_list())
-            peak = float(self.scores[first : last + 1].max())
-            out.append(Alarm(self._time(first), self._time(last) + self.readings.every, peak, places, first, last))
-        return tuple(out)
+        return tuple(self._alarm_of(*span) for span in zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+    def _alarm_of(self, first: int, last: int) -> Alarm:
+        cause = attempt("the cause of an alarm", lambda: self._cause(first, last), lambda _: None)
+        found = self._located(self._frame_to_locate(first, last))["place"].to_list()
+        named = [] if cause is None or not cause.place else [cause.place]
+        places = tuple([*named, *(place for place in found if place not in named)][:3])
+        peak = float(self.scores[first : last + 1].max())
+        return Alarm(self._time(first), self._time(last) + self.readings.every, peak, places, first, last, cause)
+
+    def cause_at(self, at: Any) -> Cause | None:
+        """Return what is most out of the ordinary around a time; ``None`` if it cannot be said.
+
+        Args:
+            at: A time within a window.
+        """
+        frame = self._frame_at(at)
+        return attempt("the cause of an alarm", lambda: self._cause(frame, frame), lambda _: None)
+
+    def _cause(self, first: int, last: int) -> Cause | None:
+        """What an alarm is about; ``None`` if no statement and no residual says it."""
+        end = self._frame_to_locate(first, last)
+        channel = leading_channel(self.scored, dict(self.calibration.thresholds), first, end)
+        if channel == NEVER_SEEN:
+            flags = np.any(list(self.scored.new_states.values()), axis=0)
+            at = first + int(np.argmax(flags[first : last + 1]))
+            return new_state_cause(self.scored, self.readings, self.system, at)
+        residuals = self.scorer.residuals
+        if channel.startswith("residual") and residuals is not None:
+            values = self.scored.channels[channel][first : end + 1]
+            at = first + int(np.argmax(values))
+            return residual_cause(residuals, self.scored, self.readings, self.system, at, channel)
+        family = channel.partition(",")[0]
+        frame = self._telling_frame(first, last)
+        own = [
+            reason
+            for checks in self.checks
+            for reason in checks.broken_at(self.readings, self.system, frame)
+            if reason.family == family
+        ]
+        if not own:
+            return None
+        smoothed = self.smoothed[:, [frame]]
+        relative = dict(zip(self.tally.targets, self._evidence(smoothed), strict=True))
+        worst = max(own, key=lambda reason: (relative.get(reason.target, 0.0), -reason.normal_rate))
+        change = f"; it would hold with {worst.change}" if worst.change else ""
+        kind: AlarmKind = "law" if family == "law" else "control" if family == "control" else "process"
+        return Cause(kind, worst.place, "", f"{worst.statement} is violated{change}")
 
     @cached_property
     def drifted(self) -> tuple[Drift, ...]:
-        """What was retired, in order of time; a sensor once, whatever the number of its statements."""
-        since: dict[tuple[str, str], int] = {}
-        for target, frame in zip(self.tally.targets, self._retired.tolist(), strict=True):
-            key = target.subject, target.node
-            if frame >= 0:
-                since[key] = min(frame, since.get(key, frame))
-        out = [Drift(subject, node, self._time(frame)) for (subject, node), frame in since.items()]
+        """Sensors that have drifted slowly, in order of time; each once."""
+        residuals = self.scorer.residuals
+        if residuals is None:
+            return ()
+        _ = self.scored  # the state is that after the last frame
+        found: dict[str, float] = {}
+        for (sensor, _state), hour in zip(residuals.columns, self._state.residual.moved.tolist(), strict=True):
+            if not math.isnan(hour):
+                found[sensor] = min(hour, found.get(sensor, math.inf))
+        out = [Drift(id, node_of(id, self.system), _as_time(hour)) for id, hour in found.items()]
         return tuple(sorted(out, key=lambda one: (one.since, one.subject)))
 
     def explain(self, at: Any = None) -> Explanation:
@@ -295,7 +342,7 @@ class Detection:
 
         return attempt(
             "the explanation of an alarm",
-            lambda: self._explained(first if alarm is None else self._telling_frame(alarm)),
+            lambda: self._explained(first if alarm is None else self._telling_frame(alarm.first, alarm.last)),
             without_reasons,
         )
 
@@ -303,16 +350,31 @@ class Detection:
         """The violated statements of a frame, the most surprising first; those of each family if another fails."""
         failures: list[str] = []
         reasons = [reason for checks in self.checks for reason in self._broken_at(checks, frame, failures)]
-        retired = {t for t, gone in zip(self.tally.targets, self._retired, strict=True) if 0 <= gone <= frame}
-        reasons = [reason for reason in reasons if reason.target not in retired]
         smoothed = self.smoothed[:, [frame]]
         relative = dict(zip(self.tally.targets, self._evidence(smoothed), strict=True))
         reasons.sort(key=lambda reason: (-relative.get(reason.target, 0.0), reason.normal_rate, reason.statement))
-        shown = _spread_over_targets(reasons)
+        off = self._residuals_at(frame, failures)
+        shown = _spread_over_targets([*off, *reasons])
         places = tuple(self._located(frame)["place"].head(3).to_list())
         score = float(self.scores[frame])
-        others = len(reasons) - len(shown)
+        others = len(off) + len(reasons) - len(shown)
         return Explanation(self._time(frame), score, score > 1, places, shown, others, tuple(failures))
+
+    def _residuals_at(self, frame: int, failures: list[str]) -> list[Broken]:
+        """The sensors that do not read what the others let expect."""
+        residuals = self.scorer.residuals
+
+        def nothing(why: str) -> list[Broken]:
+            failures.append(f"residuals could not be explained: {why}")
+            return []
+
+        if residuals is None:
+            return []
+        return attempt(
+            "the explanation of residuals",
+            lambda: residual_reasons(residuals, self.scored, self.readings, self.system, frame),
+            nothing,
+        )
 
     def _broken_at(self, checks: Breakable, frame: int, failures: list[str]) -> list[Broken]:
         """The violated statements of one family; none if they cannot be told, which is then one of the failures."""
@@ -352,18 +414,18 @@ class Detection:
         end = self._hours[first] + self.calibration.memory
         return min(int(np.searchsorted(self._hours, end, side="right")) - 1, last)
 
-    def _telling_frame(self, alarm: Alarm) -> int:
+    def _telling_frame(self, first: int, last: int) -> int:
         """The frame just before or within the beginning of an alarm in which most is violated."""
-        since = self._hours[alarm.first] - self.calibration.memory
-        first = int(np.searchsorted(self._hours, since, side="left"))
-        last = self._frame_to_locate(alarm.first, alarm.last)
-        weights = self._evidence(self.smoothed[:, [last]])
-        violated = np.nan_to_num(self.tally.shares[:, alarm.first : last + 1])
-        amount = weights @ violated
-        if amount.max(initial=0.0) > 0:
-            return alarm.first + int(np.argmax(amount))
-        before = weights @ np.nan_to_num(self.tally.shares[:, first : alarm.first + 1])
-        return first + int(np.argmax(before))
+        early = int(np.searchsorted(self._hours, self._hours[first] - self.calibration.memory, side="left"))
+        last = self._frame_to_locate(first, last)
+        amount = self._evidence(self.smoothed[:, [last]]) @ np.nan_to_num(self.tally.shares[:, early : last + 1])
+        residuals, found = self.scorer.residuals, self.scored.residuals
+        if residuals is not None and found is not None:
+            standard = np.abs(np.nan_to_num(found.errors / found.units))[early : last + 1]
+            amount = amount / max(float(amount.max(initial=0.0)), 1e-12)
+            amount = amount + np.minimum(standard / residuals.clip, 1.0).max(axis=1, initial=0.0)
+        within = amount[first - early :]
+        return first + int(np.argmax(within)) if within.max(initial=0.0) > 0 else early + int(np.argmax(amount))
 
     def _evidence(self, smoothed: Floats) -> Floats:
         """How much each target speaks for its place, in one frame."""
@@ -390,6 +452,13 @@ class Detection:
                 held = own if target.family == "law" else near
                 place = target.node or target.subject
                 held[place] = held.get(place, 0.0) + amount
+        residuals, signals = self.scorer.residuals, self.scored.signals
+        if residuals is not None and signals is not None and not own:
+            near = {}  # errors are sharper than the bins of rules and ranges
+            unusual = np.maximum(signals.worst[:, frame], np.abs(signals.slow[:, frame]) / 3) ** 2
+            for (sensor, _), amount in zip(residuals.columns, unusual.tolist(), strict=True):
+                place = node_of(sensor, self.system) or sensor
+                near[place] = max(near.get(place, 0.0), amount)
         graph = self.system.graph
         found = dict(near if graph is None else spread(near, graph, hops=_HOPS))
         for place, amount in own.items():
@@ -474,10 +543,6 @@ def _spread_over_targets(reasons: Sequence[Broken]) -> tuple[Broken, ...]:
     return tuple(out)
 
 
-def frame_hours(readings: WindowedReadings) -> Floats:
-    """Return the start of each window in hours.
-
-    Args:
-        readings: The readings.
-    """
-    return np.asarray(readings.times.astype("datetime64[us]").astype(np.int64) / 3.6e9)
+def _as_time(hour: float) -> datetime:
+    """The moment so many hours after 1970."""
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=round(hour * 3600))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -18,11 +20,14 @@ from thence._base.progress import Progress, show_progress
 from thence._base.settings.numbers import require_integer
 from thence.checks.detect.calibration import Calibration, calibrate
 from thence.checks.detect.control_checks import ControlChecks
-from thence.checks.detect.detection import Detection, Explanation, frame_hours
-from thence.checks.detect.evidence import EvidenceTally, join_tallies, take_frames
+from thence.checks.detect.detection import Detection, Explanation
+from thence.checks.detect.evidence import join_tallies, take_frames
 from thence.checks.detect.law_checks import LawChecks
 from thence.checks.detect.range_checks import RangeChecks
+from thence.checks.detect.residuals import WORST, ResidualChecks, fit_residuals, hours_of
 from thence.checks.detect.rule_checks import RuleChecks
+from thence.checks.detect.scorer import Scorer, Tallied, known_states
+from thence.checks.detect.timescale import LEAST_DAYS, TimeScale, choose_scale
 from thence.data.graph.system import System
 from thence.data.readings.durations import parse_duration
 from thence.data.readings.sensors import SensorData
@@ -44,12 +49,16 @@ from thence.statements.rules.ruleset import RuleSet
 from thence.statements.statement import Statement
 from thence.tables.later import read_alike
 
+_FAMILIES = ("residual", "law", "control", "range", "rule")
 _Found = TypeVar("_Found", bound=Statement)
-_FORMAT = 1
+_FORMAT = 2
 _FIT, _CYCLE = 3, 5  # of five blocks of time, three are learned from and two are held out
 _MOST_VIOLATED = 0.1
 _PER_FEATURE = 20
 _LEAST_FRAMES = 200
+_YEAR = 330  # days from which every season was seen
+ALARM_ON = ("residual", "law", "control")
+"""What raises alarms by default. Rules and ranges say why, and where."""
 
 
 class Checks(NamedTuple):
@@ -70,8 +79,11 @@ class _Fitted:
     calibration: Calibration
     sensors: tuple[str, ...]
     notes: tuple[str, ...]
+    residuals: ResidualChecks | None = None
+    states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     system: System | None = None
     constants: Constants = field(default_factory=Constants)
+    categorical: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -98,12 +110,14 @@ class _Judge:
 
 
 class Detector:
-    """Detect leaks, faults and attacks as violations of what holds in normal time.
+    """Detect leaks, faults and attacks as what does not fit normal time.
 
-    Three fifths of the normal time, in alternating blocks, are learned from: rules as ``mine`` finds them, the laws of
-    the plant, and ranges, which are rules about two numbers ("if the flow in A is 310–330 m³/h, then the pressure in B
-    is 41.2–42.5 m"). The other two fifths are held out: they say how often each statement is violated in normal time,
-    which gives its weight and the thresholds. No labels are used.
+    Each reading is compared with what all other sensors and the hour let expect (its residual), and statements say why:
+    rules as ``mine`` finds them, the laws of the plant, and ranges, which are rules about two numbers ("if the flow in
+    A is 310–330 m³/h, then the pressure in B is 41.2–42.5 m"). Thresholds come from how far each normal day goes when
+    it was not learned from: residuals are learned five times, each time without a fifth of the weeks, and statements on
+    three fifths of the normal time. No labels are used. With less than four normal days only states that were never
+    seen and laws that were never violated raise alarms.
 
     Args:
         windows: The length of a window; by default the step of the readings.
@@ -114,11 +128,14 @@ class Detector:
         laws: Whether to use laws; without a graph, those that are formulas.
         ranges: Whether to use ranges.
         controls: Whether to use controls: a switch of an actuator that nothing explains is a violation.
-        memory: How long a violation counts: after this time it has faded to 37 %.
+        residuals: Whether to compare each reading with what the others let expect.
+        alarm_on: What raises alarms: some of ``"residual"``, ``"law"``, ``"control"``, ``"range"`` and ``"rule"``. The
+            others only say why.
+        memory: How long a violation counts: after this time it has faded to 37 %. By default twelve windows: one to six
+            hours where there are days.
         false_alarms: Allowed false alarms a month (30 days).
-        retire_after: A sensor whose rules or ranges are violated for most of this time is retired: it is reported as
-            drifted once and raises no further alarms. ``None`` for never: for faults that last longer than this and
-            that nobody repairs.
+        retire_after: What a sensor reads after it has moved away slowly for most of this time is its new reference: it
+            is reported as drifted once. A change that began at one moment stays an alarm. ``None`` for never.
         max_rules: Most mined rules.
         range_bins: Most bins of the sensor that a range is given.
         range_partners: Most ranges for each sensor.
@@ -146,7 +163,9 @@ class Detector:
         laws: bool = True,
         ranges: bool = True,
         controls: bool = False,
-        memory: str = "6h",
+        residuals: bool = True,
+        alarm_on: Iterable[str] = ALARM_ON,
+        memory: str = "auto",
         false_alarms: float = 1.0,
         retire_after: str | None = "14d",
         max_rules: int = 300,
@@ -156,8 +175,14 @@ class Detector:
         seed: int = 0,
         **settings: Any,
     ) -> None:
-        if not (rules or laws or ranges or controls):
-            raise ConfigError("a detector needs rules, laws, ranges or controls", hint="leave one of them on")
+        if not (rules or laws or ranges or controls or residuals):
+            raise ConfigError(
+                "a detector needs residuals, rules, laws, ranges or controls", hint="leave one of them on"
+            )
+        self.alarm_on = (alarm_on,) if isinstance(alarm_on, str) else tuple(alarm_on)
+        for one in self.alarm_on:
+            if one not in _FAMILIES:
+                raise ConfigError(f"'{one}' raises no alarms", hint=f"use some of {', '.join(_FAMILIES)}")
         if not false_alarms > 0:
             raise ConfigError(f"false_alarms must be above 0 a month, got {false_alarms}")
         require_integer("max_rules", max_rules, least=1)
@@ -169,7 +194,8 @@ class Detector:
         self.memory, self.false_alarms, self.retire_after = memory, float(false_alarms), retire_after
         self.max_rules, self.range_bins, self.range_partners = max_rules, range_bins, range_partners
         self.miner, self.seed, self.settings = miner, seed, dict(settings)
-        self._memory_hours = parse_duration(memory) / 3.6e9
+        self.residuals = residuals
+        self._memory_hours = None if memory == "auto" else parse_duration(memory) / 3.6e9
         self._retire_hours = None if retire_after is None else parse_duration(retire_after) / 3.6e9
         self._fitted: _Fitted | None = None
         self._last: Detection | None = None
@@ -256,31 +282,42 @@ class Detector:
             found = RuleChecks.fit(learn, system, config, miner, progress=tell)
             found = replace(found, rules=judge.rules(found.rules, notes))
             rules = found.judged(check, system, most=_MOST_VIOLATED, per_feature=_PER_FEATURE, max_rules=self.max_rules)
-        if not (len(rules.rules) or len(laws.laws) or ranges.ranges or len(controls.controls)):
+        checks = Checks(rules, laws, ranges, controls)
+        timezone = config.windows.timezone
+        expected: ResidualChecks | None = None
+        daily: dict[str, npt.NDArray[np.float64]] = {}
+        refused = ""
+        if self.residuals:
+            expected, daily, refused = fit_residuals(readings, memory=self._memory_hours, timezone=timezone)
+        if expected is None and not (len(rules.rules) or len(laws.laws) or ranges.ranges or len(controls.controls)):
             raise InputError(
-                "nothing was found that holds in normal time: no rule, no law and no range",
+                f"nothing holds in normal time: no rule, no law and no range{refused and '; ' + refused}",
                 hint="give a longer normal period, or more sensors",
             )
-        checks = Checks(rules, laws, ranges, controls)
-        every = readings.every.total_seconds() / 3600
+        scale = self._scale(readings) if expected is None else expected.scale
         calibration = calibrate(
-            _tally(checks, readings, system),
-            frame_hours(readings),
+            join_tallies([one.tally(readings, system) for one in checks], len(readings)),
+            hours_of(readings),
             held_out,
-            every=every,
-            memory=self._memory_hours,
+            daily if "residual" in self.alarm_on else {},
+            scale=scale,
+            alarming=self.alarm_on,
             per_month=self.false_alarms,
         )
-        if calibration.hours * self.false_alarms < 720:
-            notes.append(
-                f"{calibration.hours / 24:.0f} days of held-out normal time cannot show {self.false_alarms:g} false "
-                "alarms a month: the thresholds are extrapolated"
-            )
+        if expected is not None:
+            expected = expected.alarming_above(calibration.thresholds.get(WORST, 1.0))
+        notes += _notes(calibration, readings, refused)
         ids = tuple(sensor.id for sensor in readings.sensors)
         constants = find_constants(
             readings, lambda id: "" if system.binding is None else str(system.binding.get(id, ""))
         )
-        return _Fitted(config, checks, calibration, ids, tuple(notes), system, constants)
+        states = known_states(readings)
+        categorical = frozenset(sensor.id for sensor in readings.categorical)
+        return _Fitted(config, checks, calibration, ids, tuple(notes), expected, states, system, constants, categorical)
+
+    def _scale(self, readings: WindowedReadings) -> TimeScale:
+        every = readings.every.total_seconds() / 3600
+        return choose_scale(hours_of(readings), every=every, memory=self._memory_hours)
 
     @property
     def fitted(self) -> bool:
@@ -291,6 +328,11 @@ class Detector:
     def calibration(self) -> Calibration:
         """What is usual in held-out normal time: levels, weights and thresholds."""
         return self._known.calibration
+
+    @property
+    def config(self) -> Config:
+        """The configuration of windows and rules, with every default written out."""
+        return self._known.config
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -312,8 +354,10 @@ class Detector:
             "laws": len(laws.laws),
             "ranges": len(ranges.ranges),
             **({"controls": len(controls.controls)} if self.controls else {}),
+            "residuals": 0 if known.residuals is None else len(known.residuals.columns),
             "targets": len(known.calibration.levels),
-            "held_out_days": round(known.calibration.hours / 24, 2),
+            "normal_days": known.calibration.days,
+            "would_have_alarmed": known.calibration.would_alarm,
             "false_alarms_a_month": known.calibration.per_month,
             "window": known.config.windows.every,
         }
@@ -331,18 +375,21 @@ class Detector:
         known = self._known
         system, notes = self._later(sensors, graph, binding, ontology)
         readings = window_readings(system, known.config)
-        tally = _tally(known.checks, readings, system)
-        self._last = Detection(
-            readings,
-            system,
-            tally,
-            known.calibration,
-            known.checks,
-            self._retire_hours,
-            (*known.notes, *notes),
-            known.constants.changed(readings),
-        )
+        changed = known.constants.changed(readings)
+        self._last = Detection(readings, system, known.checks, self.scorer(), (*known.notes, *notes), changed)
         return self._last
+
+    def scorer(self, *, every_statement: bool = True) -> Scorer:
+        """Return what gives the scores of windows, of any time and in any pieces.
+
+        Args:
+            every_statement: Whether to check statements that raise no alarms too; explanations need them.
+        """
+        known = self._known
+        rules, laws, ranges, controls = known.checks
+        families: dict[str, Tallied] = {"rule": rules, "law": laws, "range": ranges, "control": controls}
+        chosen = tuple(one for name, one in families.items() if every_statement or name in self.alarm_on)
+        return Scorer(chosen, known.residuals, known.states, known.calibration, self._retire_hours)
 
     def score(self, sensors: Any, graph: Any = None, binding: Any = None, *, ontology: Any = None) -> pl.DataFrame:
         """Score later readings: one row per window with ``time``, ``score`` and ``alarm``.
@@ -386,7 +433,11 @@ class Detector:
             notes.append(
                 f"{_sensors(len(known.sensors) - len(mine), 'missing')}: what was learned about them is not checked"
             )
-        return replace(system, sensors=read_alike(system.sensors, known.checks.rules.bins)), notes
+        alike = read_alike(system.sensors, known.checks.rules.bins)
+        # Without rules there are no bins; a short time may show two values of a number, or numbers for states.
+        states = [id for id in alike.ids if id in known.categorical]
+        numbers = [id for id in alike.ids if id not in known.categorical]
+        return replace(system, sensors=alike.with_states(states, numbers=numbers)), notes
 
     def explain(self, at: Any = None) -> Explanation:
         """Say why there is an alarm in the readings that were scored last.
@@ -429,18 +480,26 @@ class Detector:
             "ranges": ranges.to_dict(),
             **({"controls": controls.to_dict()} if self.controls else {}),
             "calibration": known.calibration.to_dict(),
+            "states": {id: list(states) for id, states in known.states.items()},
+            "categorical": sorted(known.categorical),
             **(known.constants.to_dict() if known.constants else {}),
         }
+        if known.residuals is not None:
+            record["residuals"] = {**known.residuals.to_dict(), "arrays": _pack(known.residuals.to_arrays())}
         target = Path(path)
         with new_file(target) as draft:
             draft.write_text(json.dumps(seal(record), ensure_ascii=False, allow_nan=False), encoding="utf-8")
         return target
 
     def _settings(self) -> dict[str, Any]:
-        names = ("windows", "enrich", "bins", "rules", "laws", "ranges", "memory", "false_alarms", "retire_after")
-        more = ("max_rules", "range_bins", "range_partners", "seed")
+        names = ("windows", "enrich", "bins", "rules", "laws", "ranges", "residuals", "memory", "false_alarms")
+        more = ("retire_after", "max_rules", "range_bins", "range_partners", "seed")
         given = {name: getattr(self, name) for name in (*names, *more)}
-        return {"derive": list(self.derive)} | given | ({"controls": True} if self.controls else {})
+        return (
+            {"derive": list(self.derive), "alarm_on": list(self.alarm_on)}
+            | given
+            | ({"controls": True} if self.controls else {})
+        )
 
     @staticmethod
     def load(path: str | Path) -> Detector:
@@ -468,7 +527,10 @@ class Detector:
                 Calibration.from_dict(record["calibration"]),
                 tuple(map(_text, record["sensors"])),
                 tuple(map(_text, record["notes"])),
+                _residuals_of(record["residuals"]) if "residuals" in record else None,
+                {_text(id): tuple(map(_text, states)) for id, states in record["states"].items()},
                 constants=Constants.from_dict({"constants": [], **record}),
+                categorical=frozenset(map(_text, record["categorical"])),
             )
         except OSError as error:
             raise RunError(f"cannot be read: {error.strerror}", where=str(path)) from error
@@ -482,7 +544,7 @@ class Detector:
         if self._fitted is None:
             return "Detector(not fitted)"
         found = self.describe()
-        families = (name for name in ("rules", "laws", "ranges", "controls") if name in found)
+        families = (name for name in ("residuals", "rules", "laws", "ranges", "controls") if name in found)
         return f"Detector({', '.join(f'{found[name]} {name}' for name in families)})"
 
 
@@ -502,8 +564,48 @@ def _no_rules(config: Config) -> RuleChecks:
     return RuleChecks(RuleSet.empty(), Discretizer(), config)
 
 
-def _tally(checks: Checks, readings: WindowedReadings, system: System) -> EvidenceTally:
-    return join_tallies([one.tally(readings, system) for one in checks], len(readings))
+def _pack(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Arrays as text: a file of numpy in base 64."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def _residuals_of(record: Mapping[str, Any]) -> ResidualChecks:
+    with np.load(io.BytesIO(base64.b64decode(record["arrays"])), allow_pickle=False) as arrays:
+        return ResidualChecks.from_parts(record, dict(arrays))
+
+
+def _notes(calibration: Calibration, readings: WindowedReadings, refused: str) -> list[str]:
+    """What to know about the thresholds."""
+    out, scale = [], calibration.scale
+    if refused:
+        out.append(
+            f"{refused}; {LEAST_DAYS} days are needed: until then only states that were never seen and laws that were "
+            "never violated raise alarms"
+        )
+    if calibration.days:
+        unit = "days" if not scale.is_short else f"parts of {scale.block * 60:.3g} minutes"
+        out.append(
+            f"{calibration.would_alarm} of {calibration.days} normal {unit} would have had an alarm, had they not been "
+            "learned"
+        )
+        if scale.is_short:
+            out.append(
+                f"the normal time is too short for a rate per month: {calibration.per_month:g} false alarms are "
+                f"allowed in 30 runs of {scale.day * 60:.3g} minutes"
+            )
+        elif calibration.days * calibration.per_month < 30 * max(len(calibration.thresholds), 1):
+            out.append(
+                f"{calibration.days} normal days cannot show {calibration.per_month:g} false alarms a month: the "
+                "thresholds are extrapolated"
+            )
+    span = (readings.times[-1] - readings.times[0]) / np.timedelta64(1, "D")
+    if not scale.is_short and span < _YEAR:
+        out.append(
+            f"the normal time spans {span:.0f} days: where seasons matter, no rate of false alarms holds in the others"
+        )
+    return out
 
 
 def hold_out(readings: WindowedReadings) -> npt.NDArray[np.bool_]:

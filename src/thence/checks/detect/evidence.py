@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,18 +17,19 @@ from thence.language.english import format_number, format_unit
 from thence.statements.statement import Kind
 
 Floats = npt.NDArray[np.float64]
+Family = Kind | Literal["residual"]
 
 
 class EvidenceTarget(NamedTuple):
     """What statements are about.
 
     Args:
-        family: Whether the statements are rules, laws, ranges or controls.
+        family: Whether the statements are rules, laws, ranges or controls, or what is expected of a sensor.
         subject: The sensor, the number of the law and the place, or the control in words.
         node: The node of the graph that it belongs to; empty if it belongs to none.
     """
 
-    family: Kind
+    family: Family
     subject: str
     node: str
 
@@ -98,9 +99,10 @@ class Broken:
         violated: Rows of these in which it was violated.
         path: Nodes of the graph between what is given and what is concluded.
         target: What it is about.
+        normal: What normal time was like, if it is not counted in rows.
     """
 
-    family: Kind
+    family: Family
     statement: str
     place: str
     readings: tuple[Reading, ...]
@@ -109,6 +111,7 @@ class Broken:
     violated: int
     path: tuple[str, ...]
     target: EvidenceTarget
+    normal: str = ""
 
     @property
     def normal_rate(self) -> float:
@@ -126,6 +129,7 @@ class Broken:
             "normal_rows": self.rows,
             "normal_violated": self.violated,
             "path": list(self.path),
+            **({"normal": self.normal} if self.normal else {}),
         }
 
 
