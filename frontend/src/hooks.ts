@@ -79,3 +79,19 @@ export function useTheme(): [Theme, () => void] {
   };
   return [theme, toggle];
 }
+
+/** A search field that Ctrl-K goes to from anywhere on the page. */
+export function useSearchKey(): RefObject<HTMLInputElement | null> {
+  const ref = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "k") return;
+      event.preventDefault();
+      ref.current?.select();
+      ref.current?.scrollIntoView({ block: "center" });
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+  return ref;
+}

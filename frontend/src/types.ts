@@ -83,6 +83,7 @@ export interface ControlRow {
   where: string;
   switches: number;
   explained: number;
+  kinds: string[];
   actuator: string;
   sensor: string;
   review: Review | null;
@@ -197,6 +198,7 @@ export interface LawRow {
   key: string;
   sentence: string;
   in_full: string;
+  kinds: string[];
   rows: number;
   held: number;
   share: number | null;
@@ -264,6 +266,7 @@ export interface PlaceShare {
 export interface Report {
   format: number;
   title: string;
+  headline: string;
   made: number;
   version: string;
   run: string;
@@ -336,6 +339,7 @@ export interface SystemPart {
   start: number | null;
   end: number | null;
   step_seconds: number | null;
+  recorded_seconds: number | null;
   kinds: Kind[];
   gaps: Gaps | null;
   graph: GraphSummary | null;

@@ -82,17 +82,28 @@ test("rules without a value come last in both orders, and the order of the run s
 });
 
 test("filters agree with each other", () => {
-  const all = [rule(0, {}), rule(1, { shown_with: 0 }), rule(2, { kinds: ["flow", "level"], measures: { confidence: null } }), rule(3, { sentence: "about Junction 7" })];
-  const found = (part, having = [0, 1, 2, 3]) => rules.filtered(all, { ...rules.NO_FILTER, ...part }, new Set(having)).map((one) => one.id);
-  assert.deepEqual(found({}), [0, 2, 3]);
-  assert.deepEqual(found({ families: true }), [0, 1, 2, 3]);
+  const all = [rule(0, {}), rule(1, { shown_with: 0 }), rule(2, { kinds: ["flow", "level"], measures: { confidence: null } }), rule(3, {})];
+  const found = (part) => all.filter((one) => rules.passes(one, { ...rules.NO_FILTER, ...part })).map((one) => one.id);
+  assert.deepEqual(found({}), [0, 1, 2, 3]);
   assert.deepEqual(found({ kinds: ["level"] }), [2]);
-  assert.deepEqual(found({ confidence: 0.5 }), [0, 3]);
-  assert.deepEqual(found({ text: "junction 7" }, [3]), [3]);
+  assert.deepEqual(found({ confidence: 0.5 }), [0, 1, 3]);
   assert.deepEqual(found({ chosen: 1 }), [1]);
   assert.deepEqual(found({ cell: ["flow", "pressure"] }), [0, 1, 2, 3]);
-  assert.deepEqual(found({ region: { x: [0, 1], y: [0, 1] } }), [0, 3]);
+  assert.deepEqual(found({ region: { x: [0, 1], y: [0, 1] } }), [0, 1, 3]);
   assert.equal(rules.isFiltered(rules.NO_FILTER), false);
+  const law = (part, share = 0.9) => rules.passesLogic({ kinds: ["flow"] }, share, { ...rules.NO_FILTER, ...part });
+  assert.deepEqual([law({}), law({ confidence: 0.8 }), law({ confidence: 0.95 }), law({ confidence: 0.5 }, null)], [true, true, false, false]);
+  assert.deepEqual([law({ kinds: ["flow"] }), law({ kinds: ["level"] }), law({ lift: 1 }), law({ chosen: 3 })], [true, false, false, false]);
+});
+
+const { recordedText } = await load("report/Facts.tsx");
+
+test("what was recorded is said as people say it", () => {
+  const day = 86_400_000;
+  const system = { start: 0, end: 640 * day, recorded_seconds: 15 * 86_400, sensors: 17, step_seconds: 60, sites: [] };
+  assert.match(recordedText(system), /^15 days within 21 months, 1 Jan 1970 – 3 Oct 1971; 17 sensors, one reading every minute\.$/);
+  assert.match(recordedText({ ...system, end: 28 * day, recorded_seconds: 27.9 * 86_400 }), /^28 days, 1 Jan – 29 Jan 1970; /);
+  assert.equal(recordedText({ ...system, start: null, end: null, step_seconds: null, sites: ["a", "b"] }), "17 sensors at 2 sites.");
 });
 
 test("words are split and looked up as in Python", () => {

@@ -122,11 +122,14 @@ def _rule(number: int) -> RuleRow:
     n, antecedent = 8000, 300 + 37 * (number % 29)
     both = round(antecedent * (0.7 + 0.3 * ((number * 7) % 31) / 30))
     consequent = both + 900 + 11 * (number % 13)
-    source, target = KINDS[number % 4], KINDS[(number * 3 + 1) % 5]
+    head = number - 1 if number % 7 == 6 else number
+    source, target = KINDS[head % 4], KINDS[(head * 3 + 1) % 5]
     confidence = both / antecedent
     name = HOSTILE[number % len(HOSTILE)] if number % 9 == 4 else f"junction {number}"
     return {
+        "kind": "rule",
         "id": number,
+        "members": [number, number + 1] if number % 7 == 5 else [number],
         "key": f"k{number}",
         "sentence": f"While the {source} at {name} is high, the {target} next to it is low.",
         "formal": f"{source}({name}) = high → {target} = low",
@@ -207,9 +210,11 @@ def _drawing() -> Drawing:
 
 
 def _search(rows: list[RuleRow]) -> dict[str, Any]:
-    """The texts of the control and of rules."""
-    texts = ["pump 1 opens when the level of tank 3 falls below 17.1 m", *(row["sentence"].casefold() for row in rows)]
-    statements = [{"kind": "control", "id": 0}, *({"kind": "rule", "id": row["id"]} for row in rows)]
+    """The texts of the control, the law and the rules."""
+    texts = ["pump 1 opens when the level of tank 3 falls below 17.1 m", "the inflow of a junction equals its outflow"]
+    texts += [row["sentence"].casefold() for row in rows]
+    statements = [{"kind": "control", "id": 0}, {"kind": "law", "id": 0}]
+    statements += [{"kind": "rule", "id": row["id"]} for row in rows]
     return {
         "texts": texts,
         "statements": [{**one, "left": [], "right": [], "whole": [at]} for at, one in enumerate(statements)],
@@ -231,6 +236,7 @@ def sample_report(*, rules: int = 120) -> Report:
     report: dict[str, Any] = {
         "format": 1,
         "title": f"Waterworks <North> & {HOSTILE[5]}",
+        "headline": "",
         "made": START,
         "version": "0.1.0",
         "run": "runs/sample",
@@ -242,6 +248,7 @@ def sample_report(*, rules: int = 120) -> Report:
             "start": START,
             "end": START + 60 * 24 * HOUR,
             "step_seconds": 3600.0,
+            "recorded_seconds": 15 * 24 * 3600.0,
             "kinds": [
                 {
                     "kind": kind,
@@ -360,10 +367,13 @@ def sample_report(*, rules: int = 120) -> Report:
         ],
         "laws": [
             {
+                "kind": "law",
                 "id": 0,
+                "members": [0],
                 "key": "a000000000000000",
                 "sentence": "The inflow of a junction equals its outflow plus its demand, within 0.2 l/s.",
-                "statement": "|inflow − outflow − demand| ≤ 0.2",
+                "in_full": "The inflow of a junction equals its outflow plus its demand (31 places)",
+                "kinds": ["flow"],
                 "rows": 40_000,
                 "held": 39_990,
                 "share": 0.99975,
@@ -377,9 +387,18 @@ def sample_report(*, rules: int = 120) -> Report:
         ],
         "controls": [
             {
+                "kind": "control",
                 "id": 0,
+                "members": [0],
                 "key": "b000000000000000",
-                "sentence": "Pump 1 opens when the level of tank 3 falls below 17.1 m.",
+                "keys": ["b000000000000000"],
+                "sentence": "Pump 1 opens when the level of tank 3 falls below 17.1 m",
+                "name": "Pump 1",
+                "events": ["opens below 17.1 m"],
+                "where": "in tank 3",
+                "switches": 12,
+                "explained": 12,
+                "kinds": ["tank level", "pump state"],
                 "actuator": "Pump 1",
                 "sensor": "L3",
                 "review": {"verdict": "rejected", "note": "switched by hand"},
@@ -458,6 +477,7 @@ def empty_report() -> Report:
     report: dict[str, Any] = {
         "format": 1,
         "title": "Nothing",
+        "headline": "",
         "made": START,
         "version": "0.1.0",
         "run": "",

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { Fragment } from "preact";
 import { useContext } from "preact/hooks";
-import { percent, plural, sentence, whole } from "../format";
+import { percent, plural, sentence } from "../format";
 import type { RuleRow } from "../types";
 import { ReviewBadge } from "./ReviewBadge";
 import { countsText, measureOf, MeasuresContext, measureText, type Sort } from "./rules";
@@ -54,6 +54,7 @@ export function RuleTable({ rules, sort, onSort, open, onOpen, onHover, detail }
                     </svg>
                     <span dir="auto">{sentence(rule.sentence)}</span>
                   </button>
+                  {rule.members.length > 1 && <span class="badge plain">+{plural(rule.members.length - 1, "variant")}</span>}
                   <ReviewBadge review={rule.review} />
                 </td>
                 {measures.map((column) => (
@@ -117,7 +118,7 @@ export function RuleDetail({ rule, children }: { rule: RuleRow; children?: Compo
         )}
         {rule.likewise.length > 0 && (
           <>
-            <dt>Likewise</dt>
+            <dt>Variants</dt>
             <dd>
               <ul>
                 {rule.likewise.map((text, at) => (
@@ -166,9 +167,4 @@ function Bar({ share, label, colour }: { share: number; label: string; colour: s
       <span class="num small">{percent(share)}</span>
     </div>
   );
-}
-
-/** How many of the rules are listed, in words. */
-export function countText(found: number, all: number): string {
-  return found === all ? plural(all, "rule") : `${whole(found)} of ${plural(all, "rule")}`;
 }

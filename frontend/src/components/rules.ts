@@ -33,11 +33,9 @@ export interface Filter {
   cell: [string, string] | null;
   region: Region | null;
   chosen: number | null;
-  /** Also rules that are shown with another one of their family. */
-  families: boolean;
 }
 
-export const NO_FILTER: Filter = { text: "", kinds: [], confidence: null, support: null, lift: null, cell: null, region: null, chosen: null, families: false };
+export const NO_FILTER: Filter = { text: "", kinds: [], confidence: null, support: null, lift: null, cell: null, region: null, chosen: null };
 
 /** Whether any choice narrows the rules. */
 export function isFiltered(filter: Filter): boolean {
@@ -46,16 +44,19 @@ export function isFiltered(filter: Filter): boolean {
 
 const atLeast = (value: number | null, least: number | null) => least === null || (value !== null && value >= least);
 
-/** The rules that a filter lets through, given the rules that have its words. */
-export function filtered(rules: readonly RuleRow[], filter: Filter, having: ReadonlySet<number>): RuleRow[] {
-  return rules.filter((rule) => {
-    if (filter.chosen !== null) return rule.id === filter.chosen;
-    if (!filter.families && rule.shown_with !== null && filter.cell === null) return false;
-    if ((["confidence", "support", "lift"] as const).some((name) => !atLeast(measureOf(rule, name), filter[name]))) return false;
-    if (!filter.kinds.every((kind) => rule.kinds.includes(kind))) return false;
-    if (filter.cell !== null && !(rule.quantities_if.includes(filter.cell[0]) && rule.quantity_then === filter.cell[1])) return false;
-    return inRegion(measureOf(rule, "support"), measureOf(rule, "confidence"), filter.region) && having.has(rule.id);
-  });
+/** Whether a filter lets a rule through, apart from its words. */
+export function passes(rule: RuleRow, filter: Filter): boolean {
+  if (filter.chosen !== null) return rule.id === filter.chosen;
+  if ((["confidence", "support", "lift"] as const).some((name) => !atLeast(measureOf(rule, name), filter[name]))) return false;
+  if (!filter.kinds.every((kind) => rule.kinds.includes(kind))) return false;
+  if (filter.cell !== null && !(rule.quantities_if.includes(filter.cell[0]) && rule.quantity_then === filter.cell[1])) return false;
+  return inRegion(measureOf(rule, "support"), measureOf(rule, "confidence"), filter.region);
+}
+
+/** Whether a filter lets a law or a control through, apart from its words: it has a share, but no support and no lift. */
+export function passesLogic(row: { kinds: readonly string[] }, share: number | null, filter: Filter): boolean {
+  if ([filter.support, filter.lift, filter.cell, filter.region, filter.chosen].some((choice) => choice !== null)) return false;
+  return atLeast(share, filter.confidence) && filter.kinds.every((kind) => row.kinds.includes(kind));
 }
 
 /** The rules in the order of a measure; rules without a value come last. Without a measure the order of the run stays. */

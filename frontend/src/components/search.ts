@@ -11,6 +11,12 @@ export function splitWords(text: string): string[] {
   return [...new Set(found.filter((each) => each !== "" && !joining.has(each)))];
 }
 
+/** Whether each word of a text occurs in one of some texts. */
+export function hasWords(texts: readonly string[], text: string): boolean {
+  const lower = texts.map(folded);
+  return splitWords(text).every((each) => lower.some((one) => one.includes(each)));
+}
+
 /** The statements that have each word in some text, in reading order. */
 export function search({ texts, statements }: SearchIndex, text: string): IndexedTexts[] {
   let found = statements;

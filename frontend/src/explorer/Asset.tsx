@@ -1,8 +1,8 @@
 // The page of a node: its readings, what holds there and where it does not, its alarms; an address that can be copied.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { moment, percent, plural, whole } from "../format";
 import type { Here, NodeDetail, RunEntry } from "../types";
+import { CopyText } from "../components/CopyText";
 import { Neighbours } from "./NodePanel";
 import type { Subject } from "./location";
 import { SeriesView } from "./SeriesView";
@@ -32,7 +32,9 @@ export function Asset({ run, node, onOpen, onNode, onMap }: Props): JSX.Element 
           {[node.classes.join(", "), plural(node.sensors.length, "sensor"), plural(node.findings, "finding")].filter(Boolean).join(" · ")}
         </p>
         <p class="buttons">
-          <CopyLink />
+          <CopyText cls="button" text={() => window.location.href}>
+            Copy link
+          </CopyText>
           <button type="button" class="button" onClick={onMap}>
             On the map
           </button>
@@ -99,22 +101,5 @@ function Statements({ title, items, onOpen }: { title: string; items: readonly H
         ))}
       </ul>
     </section>
-  );
-}
-
-/** Copies the address of what is open. */
-export function CopyLink(): JSX.Element {
-  const [said, setSaid] = useState("Copy link");
-  const copy = (): void => {
-    navigator.clipboard.writeText(window.location.href).then(
-      () => setSaid("Link copied"),
-      () => setSaid("The browser refused: copy the address instead"),
-    );
-    window.setTimeout(() => setSaid("Copy link"), 3000);
-  };
-  return (
-    <button type="button" class="button" onClick={copy}>
-      <span aria-live="polite">{said}</span>
-    </button>
   );
 }

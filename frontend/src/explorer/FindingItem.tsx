@@ -1,6 +1,7 @@
 // One finding of a list: a rule or a law as its sentence, a control as a card, with how often it was seen.
 import type { ComponentChildren, JSX } from "preact";
 import { useContext } from "preact/hooks";
+import { ControlLine } from "../components/ControlLine";
 import { ReviewBadge } from "../components/ReviewBadge";
 import { measureOf, MeasuresContext, measureText } from "../components/rules";
 import { percent, plural, whole } from "../format";
@@ -23,23 +24,6 @@ export function ShareBar({ share, name }: { share: number | null; name: string }
         {name} <span class="num">{percent(share)}</span>
       </span>
     </span>
-  );
-}
-
-/** What a control does, as short as a label: "starts below 5.21 m · stops above 5.82 m in Tank 1". */
-export function ControlLine({ control }: { control: ControlRow }): JSX.Element {
-  return (
-    <>
-      {control.name && (
-        <>
-          <b>
-            <bdi>{control.name}</bdi>
-          </b>
-          {" · "}
-        </>
-      )}
-      <bdi>{[control.events.join(" · "), control.where].filter(Boolean).join(" ")}</bdi>
-    </>
   );
 }
 

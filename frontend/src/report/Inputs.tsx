@@ -1,43 +1,46 @@
-// What went in: kinds of sensors, gaps, and the graph.
+// What was recorded: kinds of sensors, gaps, and the graph.
 import { useContext } from "preact/hooks";
 import { Figure } from "../charts/Figure";
 import { GraphDrawing, groupColours } from "../charts/GraphDrawing";
 import { GapsChart, meanPresent, silentSpans } from "../charts/TimeCharts";
 import { Legend, LegendItem } from "../components/Legend";
-import { every, number, percent, period, plural, whole } from "../format";
-import type { Drawing, Gaps, GraphSummary, Kind, SystemPart } from "../types";
+import { number, percent, period, plural, whole } from "../format";
+import type { Drawing, Gaps, GraphSummary, Kind } from "../types";
 import { LitContext, Section, useShared } from "./parts";
 
+/** The map of the first page. */
+export function MapPart() {
+  const { report } = useShared();
+  const { system, drawing } = report;
+  if (!drawing || drawing.nodes.length === 0) return null;
+  return (
+    <Section id="map" title="The map">
+      <GraphFigure drawing={drawing} graph={system?.graph ?? null} />
+    </Section>
+  );
+}
+
+/** What was recorded, kind by kind. */
 export function Inputs() {
   const { report } = useShared();
   const { system, drawing, mining } = report;
   if (!system && !drawing) {
     const table = mining.windows === "" && mining.transactions !== null;
-    const lead = table
-      ? `A table of ${plural(mining.transactions ?? 0, "row")}${mining.features === null ? "" : ` and ${plural(mining.features, "column")}`}, without sensors or a graph.`
-      : "The data behind this run are not available, so they are not shown.";
     return (
-      <Section id="inputs" title="What went in" lead={lead}>
-        {null}
-      </Section>
+      <p class="muted">
+        {table
+          ? `A table of ${plural(mining.transactions ?? 0, "row")}${mining.features === null ? "" : ` and ${plural(mining.features, "column")}`}, without sensors or a graph.`
+          : "The data behind this run are not available, so they are not shown."}
+      </p>
     );
   }
   return (
-    <Section id="inputs" title="What went in" lead={system ? leadOf(system) : undefined}>
+    <>
       {system && system.kinds.length > 0 && <Kinds kinds={system.kinds} />}
       {system?.gaps && <GapsFigure gaps={system.gaps} />}
-      {drawing && drawing.nodes.length > 0 && <GraphFigure drawing={drawing} graph={system?.graph ?? null} />}
       {!drawing && system?.graph && <p>{graphText(system.graph)}</p>}
-    </Section>
+    </>
   );
-}
-
-function leadOf(system: SystemPart): string {
-  const parts = [`${plural(system.readings, "reading")} of ${plural(system.sensors, "sensor")}`];
-  if (system.start !== null && system.end !== null) parts.push(`, ${period(system.start, system.end)}`);
-  if (system.step_seconds !== null) parts.push(`, one ${every(system.step_seconds)}`);
-  const sites = system.sites.length > 1 ? ` ${plural(system.sites.length, "site")}: ${system.sites.join(", ")}.` : "";
-  return `${parts.join("")}.${sites}`;
 }
 
 /** A range of values on the scale of its own kind: low, median, high. */
@@ -128,7 +131,8 @@ function Kinds({ kinds }: { kinds: Kind[] }) {
 function GapsFigure({ gaps }: { gaps: Gaps }) {
   const complete = gaps.rows.every((row) => row.present.every((share) => share === null || share >= 1));
   const apart = gaps.rows.some((row) => row.present.includes(null));
-  if (complete && !apart) return <p class="muted">No reading is missing.</p>;
+  // A picture of a recording without a gap would be one grey block.
+  if (complete && !apart && silentSpans(gaps).length === 0) return <p class="muted">No reading is missing.</p>;
   return (
     <Figure
       title={complete ? "When there are readings" : "Where readings are missing"}
@@ -184,8 +188,7 @@ function GraphFigure({ drawing, graph }: { drawing: Drawing; graph: GraphSummary
   return (
     <div id="graph">
       <Figure
-        title="The graph"
-        note={
+                note={
           <>
             {text} {drawing.placed_by === "coordinates" ? "Drawn at the coordinates of the nodes." : "Drawn so that neighbours are close; the positions mean nothing."} {drawing.why}
           </>

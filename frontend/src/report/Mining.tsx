@@ -1,20 +1,23 @@
-// How it was mined: settings, the time that the work took, and notes.
+// How it was mined: what went in, measures, settings, the time that the work took, and notes.
 import { StagesBar } from "../charts/Bars";
 import { Figure } from "../charts/Figure";
 import { duration, whole } from "../format";
+import type { ListProps } from "./Findings";
+import { Inputs } from "./Inputs";
+import { Measures } from "./Measures";
 import { Section, useShared } from "./parts";
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-export function MiningPart() {
+export function Method(list: ListProps) {
   const { report } = useShared();
   const { mining } = report;
   const counted: [string, number | null][] = [
     ["Transactions", mining.transactions],
     ["Features", mining.features],
     ["Items", mining.items],
-    ["Rules that met the thresholds", mining.rules_found],
-    ["Rules that remained", mining.rules],
+    ["Candidate rules that met the thresholds", mining.rules_found],
+    ["Rules that were kept, variants included", mining.rules],
   ];
   const rows: [string, string][] = [
     ["Enrichment", mining.enrichment],
@@ -27,7 +30,10 @@ export function MiningPart() {
   const total = mining.stages.reduce((sum, stage) => sum + stage.seconds, 0);
   const notes = [...mining.notes, ...report.notes];
   return (
-    <Section id="mining" title="How it was mined" lead={mining.complete ? undefined : "The search was ended early: there are more rules than these."}>
+    <Section id="method" title="Method" lead={mining.complete ? undefined : "The search was ended early: there are more rules than these."}>
+      <Inputs />
+      <Measures {...list} />
+      <h3>Settings</h3>
       <dl class="settings">
         {rows
           .filter(([, value]) => value)

@@ -1,16 +1,16 @@
 // The page of a run.
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { MeasuresContext } from "../components/rules";
+import { MeasuresContext, NO_FILTER, type Filter } from "../components/rules";
 import { ThemeToggle } from "../components/ThemeToggle";
-import { every, moment, period, whole } from "../format";
+import { moment, plural } from "../format";
 import { usePrinting } from "../hooks";
 import type { Report } from "../types";
-import { Facts } from "./Facts";
-import { Inputs } from "./Inputs";
-import { MiningPart } from "./Mining";
+import { Facts, recordedText } from "./Facts";
+import { Findings } from "./Findings";
+import { MapPart } from "./Inputs";
+import { Known } from "./Known";
+import { Method } from "./Mining";
 import { LitContext, SharedContext } from "./parts";
-import { Rules } from "./Rules";
-import { Known, Statements } from "./Statements";
 import { AppliedSection, DetectedSection } from "./Work";
 
 /** A set of nodes and a function that replaces it. */
@@ -37,16 +37,15 @@ export function Page({ report }: { report: Report }) {
 }
 
 function Content({ report }: { report: Report }) {
-  const laws = report.laws.length > 0 ? (report.controls.length > 0 ? "Laws and controls" : "Laws") : "Controls";
+  const [filter, setFilter] = useState<Filter>(NO_FILTER);
+  const change = useCallback((part: Partial<Filter>) => setFilter((now) => ({ ...now, ...part })), []);
   const links: [string, string][] = [
-    ["facts", "Worth knowing"],
+    ["facts", "First page"],
     ...report.detected.map((_, at): [string, string] => [`detected-${at}`, "Alarms"]),
     ...report.applied.map((_, at): [string, string] => [`applied-${at}`, "On other data"]),
-    ["inputs", "What went in"],
+    ["findings", "Findings"],
     ...(report.known.length > 0 ? ([["known", "Known rules"]] as [string, string][]) : []),
-    ...(report.laws.length + report.controls.length > 0 ? ([["laws", laws]] as [string, string][]) : []),
-    ["rules", "Rules"],
-    ["mining", "How it was mined"],
+    ["method", "Method"],
   ];
   return (
     <>
@@ -67,23 +66,25 @@ function Content({ report }: { report: Report }) {
         </div>
       </nav>
       <header class="page head">
-        <p class="over">{report.system ? "What was learned from" : "What was learned"}</p>
-        <h1 dir="auto">{report.title}</h1>
-        <Figures report={report} />
+        <p class="over">{report.headline ? report.title : "What was learned"}</p>
+        <h1 dir="auto">{report.headline || report.title}</h1>
+        {report.system && <p class="recorded">{recordedText(report.system)}</p>}
+        <p class="recorded muted">{foundText(report)}</p>
       </header>
       <main class="page">
-        <Facts />
+        <div class="front">
+          <Facts />
+          <MapPart />
+        </div>
         {report.detected.map((detected, at) => (
           <DetectedSection key={at} detected={detected} at={at} />
         ))}
         {report.applied.map((applied, at) => (
           <AppliedSection key={at} applied={applied} at={at} />
         ))}
-        <Inputs />
+        <Findings filter={filter} change={change} />
         <Known />
-        <Statements />
-        <Rules />
-        <MiningPart />
+        <Method filter={filter} change={change} />
       </main>
       <footer class="page foot">
         <p class="muted small">
@@ -99,30 +100,16 @@ function Content({ report }: { report: Report }) {
   );
 }
 
-function Figures({ report }: { report: Report }) {
-  const { system, mining } = report;
-  const figures: [string, string, string][] = [];
-  if (system) {
-    if (system.start !== null && system.end !== null) figures.push(["Period", period(system.start, system.end), system.step_seconds === null ? "" : `a reading ${every(system.step_seconds)}`]);
-    if (system.sites.length > 1) figures.push(["Sites", whole(system.sites.length), ""]);
-    figures.push(["Sensors", whole(system.sensors), `${whole(system.readings)} readings`]);
-    if (system.graph) figures.push(["Graph", whole(system.graph.nodes), `nodes, ${whole(system.graph.edges)} edges`]);
-  }
-  if (report.known.length > 0) figures.push(["Known rules", whole(report.known.length), ""]);
-  if (report.laws.length > 0) figures.push(["Laws", whole(report.laws.length), ""]);
-  if (report.controls.length > 0) figures.push(["Controls", whole(report.controls.length), ""]);
-  figures.push(["Rules", whole(mining.rules), mining.rules_found > mining.rules ? `of ${whole(mining.rules_found)} found` : ""]);
-  return (
-    <dl class="figures">
-      {figures.map(([name, value, more]) => (
-        <div key={name} class={name === "Period" ? "wide" : ""}>
-          <dt>{name}</dt>
-          <dd>
-            <b>{value}</b>
-            {more && <span class="muted small">{more}</span>}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
+/** What was found, one count for each kind: variants of a finding are no findings of their own. */
+function foundText({ controls, laws, rules, rules_left_out: more }: Report): string {
+  const heads = rules.filter((rule) => rule.shown_with === null).length;
+  const parts = [
+    [controls.length, "control"],
+    [laws.length, "law"],
+    [heads, "rule"],
+  ] as const;
+  const named = parts.filter(([count]) => count > 0).map(([count, name]) => plural(count, name));
+  const total = controls.length + laws.length + heads;
+  const further = more > 0 ? ` ${plural(more, "further rule")} ${more === 1 ? "is" : "are"} not on this page.` : "";
+  return total === 0 ? "Nothing was found." : `${plural(total, "finding")}: ${named.join(", ")}.${further}`;
 }

@@ -55,7 +55,7 @@ export function Evidence({ of }: { of: string }) {
         action={
           drawn && (
             <button type="button" class="link small no-print" onClick={show}>
-              Show {card.places.length > 1 ? "its places" : "this place"} in the whole graph
+              Show {card.places.length > 1 ? "its places" : "this place"} on the map
             </button>
           )
         }

@@ -141,3 +141,16 @@ def test_few_groups_of_many_classes() -> None:
     assert {"Sensor", "Actuator"} & set(groups)
     alone = group_nodes(nodes, most=4)
     assert Counter(alone)["other"] == 9
+
+
+def test_connection_points_and_references_of_a_model_are_folded_away() -> None:
+    nodes = [Node("fan", frozenset({"Fan"})), Node("coil", frozenset({"Coil"})), Node("sensor", frozenset({"Sensor"}))]
+    points = ["OutletConnectionPoint", "Connection", "InletConnectionPoint", "TimeseriesReference"]
+    nodes += [Node(f"p{at}", frozenset({name})) for at, name in enumerate(points)]
+    pairs = [("fan", "p0"), ("p0", "p1"), ("p1", "p2"), ("p2", "coil"), ("coil", "sensor"), ("sensor", "p3")]
+    drawing = draw(system_of(nodes, pairs, {"flow_AB": "sensor"}))
+    assert drawing is not None
+    assert [node["id"] for node in drawing["nodes"]] == ["fan", "coil", "sensor"]
+    assert {(edge["source"], edge["target"]) for edge in drawing["edges"]} == {(0, 1), (1, 2)}
+    assert drawing["why"] == "4 connection points and references of the model are drawn as lines or left out."
+    assert drawing["left_out"] == 4

@@ -17,6 +17,7 @@ import numpy as np
 from thence._base.progress import Progress, silent
 from thence.checks.application.applied import Applied
 from thence.checks.detect.detection import Detection
+from thence.data.graph.system import System
 from thence.runs.reviews import load_reviews
 from thence.runs.run import Run
 from thence.show.reports.at_work import applied_part, detected_part
@@ -35,6 +36,8 @@ from thence.statements.search import index_texts
 
 FORMAT = 1
 RULES = 1_000
+FACTS = 3
+"""Findings on the first page."""
 CARDS = 12
 PLACES = 60
 """Places that a card on a page names at most."""
@@ -95,13 +98,14 @@ def build_report(
     report = Report(
         format=FORMAT,
         title=(system["name"] if system else "") or _name(run) or "Rules",
+        headline=_headline(material.system),
         made=time.time_ns() // 1_000_000,
         version=version("thence"),
         run=_name(run),
         system=system,
         drawing=drawing,
         mining=describe_mining(run),
-        facts=choose_facts(run, reviews=reviews),
+        facts=choose_facts(run, most=FACTS, reviews=reviews),
         measures=measure_columns(),
         rules=rows,
         rules_left_out=len(run.rules) - shown,
@@ -124,6 +128,12 @@ def build_report(
 
 def _name(run: Run) -> str:
     return run.path.name if run.path is not None else run.config.input.dataset or ""
+
+
+def _headline(system: System | None) -> str:
+    """What a system is: the first part of its description."""
+    text = "" if system is None else system.description.partition(":")[0].strip()
+    return text[:1].upper() + text[1:]
 
 
 def _make_cards(material: Material, report: Report, most: int) -> list[Card]:

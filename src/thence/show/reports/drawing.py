@@ -8,6 +8,7 @@ says which. Must not look at readings or rules.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ OTHER = "other"
 _COORDINATES = (("x", "y"), ("longitude", "latitude"), ("lon", "lat"), ("long", "lat"), ("lng", "lat"))
 _ENOUGH = 0.05
 """The share of nodes with coordinates from which on these decide where nodes are drawn."""
+_PLUMBING = re.compile(r"ConnectionPoint$|^Connection$|Reference$|^Connectable$|^Concept$")
+"""Classes of nodes that connect or refer and are nothing that one can walk to."""
 _EARTH = {name for pair in _COORDINATES[1:] for name in pair}
 
 
@@ -118,10 +121,12 @@ def _reduce(
         return part
     kept = {one for one in part.nodes if one in sensors}
     part = _connected(part, kept)
+    plumbing = {one for one in part.nodes if one not in kept and _is_plumbing(graph.nodes[one])}
+    part = _as_lines(part, set(part.nodes) - plumbing, "connection points and references of the model")
     if len(part.nodes) <= most:
         return part
     placed = {one for one in part.nodes if one in kept or _coordinates(graph.nodes[one]) is not None}
-    part = _as_lines(part, placed)
+    part = _as_lines(part, placed, "nodes without a sensor and with at most two neighbours")
     if len(part.nodes) > most:
         part = _without_ends(part, kept, most)
     return part if len(part.nodes) <= most else _nearest(part, kept, most)
@@ -141,7 +146,12 @@ def _connected(part: _DrawnPart, kept: set[str]) -> _DrawnPart:
     return _DrawnPart(nodes, edges, (*part.why, f"{many} with a sensor {'are' if len(lost) > 1 else 'is'} left out."))
 
 
-def _as_lines(part: _DrawnPart, kept: set[str]) -> _DrawnPart:
+def _is_plumbing(node: Node) -> bool:
+    """Whether a node is there for the model alone, such as the connection points of ASHRAE 223P."""
+    return bool(node.labels) and all(_PLUMBING.search(label) for label in node.labels)
+
+
+def _as_lines(part: _DrawnPart, kept: set[str], what: str) -> _DrawnPart:
     """Draw nodes with two neighbours as lines between them; a chain that ends where it began is left out."""
     around: dict[str, dict[str, str]] = {one: {} for one in part.nodes}
     for source, target, relation in part.edges:
@@ -170,7 +180,7 @@ def _as_lines(part: _DrawnPart, kept: set[str]) -> _DrawnPart:
         for other, relation in around[one].items()
         if number[one] < number[other]
     )
-    why = f"{len(gone):,} nodes without a sensor and with at most two neighbours are drawn as lines or left out."
+    why = f"{len(gone):,} {what} are drawn as lines or left out."
     return _DrawnPart(nodes, edges, (*part.why, why))
 
 

@@ -53,6 +53,7 @@ def describe_system(system: System | None, readings: WindowedReadings | None, *,
         start=None,
         end=None,
         step_seconds=None,
+        recorded_seconds=None,
         kinds=[],
         gaps=None,
         graph=None if graph is None else describe_graph(graph),
@@ -68,6 +69,7 @@ def describe_system(system: System | None, readings: WindowedReadings | None, *,
     if len(times):
         every = np.timedelta64(readings.every)
         (part["start"], part["end"]) = milliseconds([times.min(), times.max() + every])
+        part["recorded_seconds"] = len(np.unique(times)) * readings.every.total_seconds()
         part["gaps"] = draw_gaps(readings)
     return part
 

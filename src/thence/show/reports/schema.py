@@ -70,6 +70,8 @@ class SystemPart(TypedDict):
     start: int | None
     end: int | None
     step_seconds: float | None
+    recorded_seconds: float | None
+    """The time in which there is any reading: less than from start to end if the recording pauses."""
     kinds: list[Kind]
     gaps: Gaps | None
     graph: GraphSummary | None
@@ -217,6 +219,7 @@ class LawRow(TypedDict):
     sentence: str
     in_full: str
     """The sentence with its figures."""
+    kinds: list[str]
     rows: int
     held: int
     share: float | None
@@ -248,6 +251,7 @@ class ControlRow(TypedDict):
     """Where it is measured: "in Tank 1"; empty for times of day."""
     switches: int
     explained: int
+    kinds: list[str]
     actuator: str
     sensor: str
     review: Review | None
@@ -442,6 +446,8 @@ class Report(TypedDict):
 
     format: int
     title: str
+    headline: str
+    """What the system is, for people who do not know its name."""
     made: int
     version: str
     run: str
