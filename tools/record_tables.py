@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 RULE = re.compile(r"^\|[ :|-]+\|$")
+BOLD = re.compile(r"\*\*([^*]+)\*\*")
 
 
 def plain(cell: str) -> str:
@@ -28,8 +29,10 @@ def _cells(line: str) -> list[str]:
 
 
 @cache
-def read_rows(path: Path) -> tuple[tuple[str, tuple[str, ...], Mapping[str, str]], ...]:
-    """Return the rows of all tables of a file: the heading above, the cells, and the cells by column.
+def read_rows(path: Path) -> tuple[tuple[tuple[str, str], tuple[str, ...], Mapping[str, str]], ...]:
+    """Return the rows of all tables of a file: what is above it, the cells, and the cells by column.
+
+    Above is the last heading, and the last bold text that began a line since.
 
     Of columns with the same head the second is called ``head (2)``, the first ``head (1)``.
 
@@ -39,18 +42,19 @@ def read_rows(path: Path) -> tuple[tuple[str, tuple[str, ...], Mapping[str, str]
     return tuple(_rows(path.read_text(encoding="utf-8").splitlines()))
 
 
-def _rows(lines: list[str]) -> Iterator[tuple[str, tuple[str, ...], Mapping[str, str]]]:
-    heading, heads = "", []
+def _rows(lines: list[str]) -> Iterator[tuple[tuple[str, str], tuple[str, ...], Mapping[str, str]]]:
+    heading, bold, heads = "", "", []
     for number, line in enumerate(lines):
         if line.startswith("#"):
-            heading = plain(line.lstrip("# "))
+            heading, bold = plain(line.lstrip("# ")), ""
         elif number + 1 < len(lines) and RULE.match(lines[number + 1]) and line.startswith("|"):
             heads = _cells(line)
         elif not line.startswith("|"):
             heads = []
+            bold = found[1] if (found := BOLD.match(line)) else bold
         elif heads and not RULE.match(line):
             cells = _cells(line)
-            yield heading, tuple(cells), dict(zip(_names(heads), cells, strict=False))
+            yield (heading, bold), tuple(cells), dict(zip(_names(heads), cells, strict=False))
 
 
 def _names(heads: list[str]) -> list[str]:
@@ -64,14 +68,20 @@ def _names(heads: list[str]) -> list[str]:
     ]
 
 
+def _fits(cells: tuple[str, ...], keys: tuple[str, ...]) -> bool:
+    return len(cells) > len(keys) and all(
+        cell.startswith(key[:-1]) if key.endswith("…") else cell == key for cell, key in zip(cells, keys, strict=False)
+    )
+
+
 def find_cell(path: Path, keys: tuple[str, ...], column: str, *, heading: str = "") -> str:
     """Return the one cell of a record that has these keys.
 
     Args:
         path: The record.
-        keys: The first cells of its row.
+        keys: The first cells of its row; one that ends with "…" is the beginning of a cell.
         column: The head of its column.
-        heading: The heading that it is below, where several tables have such a row.
+        heading: The heading that it is below, or the bold text, where several tables have such a row.
 
     Raises:
         ValueError: There is no such cell, or there are several.
@@ -79,7 +89,7 @@ def find_cell(path: Path, keys: tuple[str, ...], column: str, *, heading: str = 
     found = [
         by_column[column]
         for above, cells, by_column in read_rows(path)
-        if cells[: len(keys)] == keys and column in by_column and heading in ("", above)
+        if _fits(cells, keys) and column in by_column and heading in ("", *above)
     ]
     if len(found) != 1:
         raise ValueError(f"{len(found)} cells of {path.name} are in the row {' | '.join(keys)} and the column {column}")
@@ -101,7 +111,7 @@ def copy_table(path: Path, columns: tuple[str, ...], *, heading: str = "", keep:
     rows = [
         [by_column[column] for column in columns]
         for above, cells, by_column in read_rows(path)
-        if heading in ("", above) and set(columns) <= by_column.keys() and (not keep or cells[0] in keep)
+        if heading in ("", *above) and set(columns) <= by_column.keys() and (not keep or cells[0] in keep)
     ]
     if len(rows) < max(len(keep), 1):
         raise ValueError(f"{len(rows)} rows of {path.name} are below '{heading}' with these columns")
