@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 RULE = re.compile(r"^\|[ :|-]+\|$")
@@ -101,17 +102,21 @@ def copy_table(path: Path, columns: tuple[str, ...], *, heading: str = "", keep:
 
     Args:
         path: The record.
-        columns: The heads of the columns, in the order of the copy.
+        columns: The heads of the columns, in the order of the copy; ``("*",)`` are all columns of the first table.
         heading: The heading that the table is below.
         keep: First cells of the rows to copy; all rows without it.
 
     Raises:
         ValueError: There are no such rows, or a row to keep is not there.
     """
+    below = [row for row in read_rows(path) if heading in ("", *row[0])]
+    if columns == ("*",):
+        columns = tuple(below[0][2]) if below else ()
+        below = list(takewhile(lambda row: tuple(row[2]) == columns, below))
     rows = [
         [by_column[column] for column in columns]
-        for above, cells, by_column in read_rows(path)
-        if heading in ("", *above) and set(columns) <= by_column.keys() and (not keep or cells[0] in keep)
+        for _, cells, by_column in below
+        if set(columns) <= by_column.keys() and (not keep or cells[0] in keep)
     ]
     if len(rows) < max(len(keep), 1):
         raise ValueError(f"{len(rows)} rows of {path.name} are below '{heading}' with these columns")
