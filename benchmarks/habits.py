@@ -67,7 +67,8 @@ def main() -> None:
     for habit in HABITS:
         run, seconds = mine_one(habit, building)
         bound = f"{len(run.system.binding)} of {len(run.system.sensors)}"
-        said = {str(one) for one in run.rules} | {str(one) for one in run.laws or ()}
+        # Laws name their places: in Haystack these begin with the site.
+        said = {str(one).replace("s.", "") for one in (*run.rules, *(run.laws or ()))}
         first = first or said
         alike = f"{len(said & first)} of {len(first)}"
         laws = len(run.laws or ())

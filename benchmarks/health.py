@@ -112,7 +112,9 @@ def change_unit(case: Case, x: np.ndarray, size: int, written: Callable[[Any], A
     unit = case.series.sensors[case.column].unit
     by = convert(unit, OTHER_UNIT.get(unit, ""))
     part = x[case.start : end]
-    x[case.start : end] = 0.01 * part if by is None else by.factor * part + by.offset
+    known = int(np.median(count_decimals(x[np.isfinite(x)])))
+    decimals = min(known, 4) + 2 if by is None else by.decimals(min(known, 4)) or 0
+    x[case.start : end] = np.round(0.01 * part if by is None else by.factor * part + by.offset, decimals)
     return end
 
 

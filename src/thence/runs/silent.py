@@ -8,7 +8,7 @@ from __future__ import annotations
 from thence.data.graph.system import System
 from thence.statements.findings import Findings
 
-FEW_SENSORS = 50
+FEW_SENSORS = 20
 """The most sensors of a system of which each is accounted for."""
 
 

@@ -184,7 +184,7 @@ def _ends(part: TypedTable, ids: Sequence[str]) -> Iterator[tuple[str, float, fl
         rows = frame.select(pl.col("sensor").cast(pl.String), value).filter(pl.col("value").is_finite())
         grouped = rows.group_by("sensor").agg(pl.col("value").min().alias("low"), pl.col("value").max().alias("high"))
         found = [row for row in collect(grouped, source=source).iter_rows() if row[0] in ids]
-    yield from ((id, low, high) for id, low, high in found if low is not None)
+    yield from ((id, low, high) for id, low, high in found if low is not None and high is not None)
 
 
 def _readings(part: TypedTable, ids: Sequence[str]) -> Iterator[tuple[str, pl.Series]]:

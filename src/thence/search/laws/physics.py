@@ -44,6 +44,7 @@ from thence.search.laws.trials import (
     rounded,
     try_formula,
 )
+from thence.search.laws.written import bind_names, trial_of
 from thence.statements.laws.bands import MARGIN, Band, round_up
 from thence.statements.laws.counting import count_at
 from thence.statements.laws.forms import FORMS
@@ -121,6 +122,7 @@ def search_physics(
     system: System,
     *,
     settings: LawSettings | None = None,
+    formulas: Sequence[str] = (),
     progress: Progress = silent,
 ) -> list[Law]:
     """Find formulas that engineers know: set points, curves, products, mixing, meters, duplicates.
@@ -131,9 +133,14 @@ def search_physics(
         readings: The readings, in windows.
         system: The system that they belong to, or several systems.
         settings: What counts as a law.
+        formulas: Formulas to try beside these, such as ``"power = k * flow * (supply - return)"``.
         progress: Receives the progress.
+
+    Raises:
+        ConfigError: If a formula is none, or its names are those of no sensors.
     """
     chosen = settings or LawSettings()
+    written = [Formula(text) for text in formulas]
     carriers = _carriers(readings, system)
     clock = Clock.of(readings, chosen.fit_share)
     found: list[Find] = []
@@ -146,12 +153,21 @@ def search_physics(
                 one = _try(candidate, site)
                 if one is not None:
                     own.append(one)
+        for formula in written:
+            own += [one for each in _written(formula, site) if (one := _try(each, site)) is not None]
         found += own
     progress("searching formulas", 1, 1)
     laws = [
         law for group in _joined(_distinct(found)) if (law := _counted(group, readings, carriers, clock)) is not None
     ]
     return sorted(laws, key=lambda law: (law.definition.order, law.form, -law.places, -law.rows))[: chosen.max_laws]
+
+
+def _written(formula: Formula, site: SiteData) -> Iterator[Candidate]:
+    """Yield the sensors that a formula of the user may be about."""
+    for binding in bind_names(formula, site.numeric):
+        right = {name: binding[name] for name in formula.names if name in binding}
+        yield Candidate(trial_of(formula, binding), binding[formula.left], right)
 
 
 def _carriers(readings: WindowedReadings, system: System) -> Carriers:
@@ -737,6 +753,7 @@ def _own_exponent(pipe: Candidate, site: SiteData) -> tuple[float, float] | None
 
 
 _MIN_ALTERNATE, _MIN_LATER_R2, _MIN_IN_BAND, _MIN_GAIN, _MIN_WEEKS = 0.4, 0.2, 0.75, 0.15, 0.75
+_WIDEST = 0.35  # of the spread: a curve with a wider band says little
 _CLEARLY = 0.02  # by which a curve of all seasons has to hold more often than that of the first part
 
 
@@ -799,7 +816,7 @@ def _curved(chosen: Curve, left: Floats, driver: Floats, fitted_on: Bools, rest:
     band = MARGIN * float(np.quantile(apart[fitted_on], COVERED))
     band = round_up(max(band, find_resolution(left[fitted_on][:20_000]), FINEST * central(left[fitted_on])))
     share = float((apart[rest] <= band).mean())
-    if share < _MIN_IN_BAND:
+    if share < _MIN_IN_BAND or band > _WIDEST * central(left[fitted_on | rest]):
         return None
     seen = float(driver[fitted_on].min()), float(driver[fitted_on].max())
     rows = int((fitted_on | rest).sum())
@@ -888,6 +905,8 @@ def _without_chains(found: list[Find]) -> list[Find]:
 def _family(one: Find) -> str:
     """Forms of which a reading has one: by its set point, by its product, by its duplicate."""
     form = one.candidate.trial.form
+    if form == "formula":
+        return one.candidate.trial.formula.text
     return f"{form} {one.candidate.right['other'].id}" if form == "offset" else form
 
 
@@ -895,7 +914,7 @@ def _joined(found: Iterable[Find]) -> list[list[Find]]:
     """Finds that say the same of sensors of the same names at several places."""
     groups: defaultdict[tuple[object, ...], list[Find]] = defaultdict(list)
     for one in found:
-        groups[_form(one), _sides(one), _condition(one)].append(one)
+        groups[one.candidate.trial.formula.text, _form(one), _sides(one), _condition(one)].append(one)
     out: list[list[Find]] = []
     for group in groups.values():
         rest = sorted(group, key=lambda one: one.passed.band)
@@ -952,6 +971,7 @@ def _counted(group: list[Find], readings: WindowedReadings, carriers: Carriers, 
             for name, one in zip(names, group, strict=True)
         ),
         remark=remark,
+        formula=first.candidate.trial.formula.text if _form(first) == "formula" else "",
     )
     counted = count_at(law, SensorPlaces.of_law(law, readings, carriers, clock), keepers=True)
     if counted.later_bound is None or counted.later_bound < law.min_confidence:

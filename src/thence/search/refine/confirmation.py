@@ -202,8 +202,8 @@ class _Rows:
         """
         applied = states.applicable & self.later
         if not self.is_ordered:
-            rows, read = float(popcount(applied).sum()), self.later & ~states.missing
-            share = float(popcount(target & read).sum() / max(int(popcount(read).sum()), 1))
+            rows, judged = float(popcount(applied).sum()), self.later & ~states.missing
+            share = float(popcount(target & judged).sum() / max(int(popcount(judged).sum()), 1))
             return _Seen(share, rows, float(chance(confidence, share, rows)), 1.0)
         places = np.flatnonzero(applied.any(axis=1))
         if not len(places):
