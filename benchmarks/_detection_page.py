@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 from _detection_ahu import tell_ahu
 from _detection_attack import tell_attack
+from _detection_field import tell_field
 from _detection_ltown import tell_ltown
+from _detection_rates import tell_rates
 
 from thence import scoring
 
+_LOOKED_AT = 22  # scenarios that settings may have been chosen on
 BASELINES = (
     ("minimum night flow, 10 % (published)", 68.98, 66.96, 50.01, 45.88),
     ("minimum night flow, 20 % (published)", 39.90, 99.58, 56.49, 32.35),
@@ -61,9 +64,15 @@ def flags_of(spans: list[list[int]], steps: int) -> np.ndarray:
 
 def write_page(folder: Path) -> None:
     """Write the page from the records that are there."""
-    others = (("ltown", tell_ltown), ("ahu", tell_ahu), ("attack", tell_attack))
+    others = (
+        ("rates", tell_rates),
+        ("ahu", tell_ahu),
+        ("attack", tell_attack),
+        ("field", tell_field),
+        ("ltown", tell_ltown),
+    )
     told = [tell(list(read_records(folder / f"{name}.jsonl"))) for name, tell in others]
-    parts = [INTRODUCTION, *hanoi_part(folder), *told, LIMITS]
+    parts = [INTRODUCTION, *hanoi_part(folder), *filter(None, told), LIMITS]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "record.md").write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
 
@@ -75,27 +84,30 @@ Leaks, faults and attacks found by [`th.Detector`](../../guide/detect.md), which
 
 How settings were chosen, since the choice matters:
 
-- The defaults of the detector (20 bins, ranges of 98 %, a memory of six hours, the worst sensor and the sum) come from
-  a comparison of 16 settings of ranges alone on Hanoi's scenarios 402, 403 and 405, which are not measured here. Their
-  F1 there was 88.3 to 95.4; the one that was taken had 94.4. Scenarios 2, 3 and 4 were looked at before the whole was
-  measured; no setting was changed after that.
-- L-Town: the first plan, to learn on simulated days without leaks, was given up after its score on the first 28 days of
-  2019 was seen (1 of 6 leaks; the alarm was always on). The walk below was chosen then: it is not free of the labels.
-- Air handling units and attacks: windows, memory and derived features were set by hand before anything was measured.
-  The row "told apart" was made stricter after the results were seen: before, a tenth of the day was enough.
+- Looked at while the residuals, their memory and the calibration were chosen: Hanoi's scenarios 1–12 with the sparse
+  sensors, the attacks on Net3 and a further normal time of it, and the air handling unit MZVAV-2-1.
+- Not looked at, measured afterwards: Hanoi's scenarios 23–100, the units SZVAV and SZCAV, the attacks on ky10.
+  Of the small systems two led to changes, as their section says.
+- Rules and ranges raise no alarms by default: on six scenarios of Hanoi F1 was 91.3 with residuals alone, 91.5 with
+  laws, 91.3 with ranges and 91.1 with rules too, and MZVAV-2-1 was the same with all of them. They say why.
+- Baselines (a PCA residual, an isolation forest) are calibrated by the same functions on the same days.
+- L-Town was measured with an earlier detector, of rules, laws and ranges alone. The walk was chosen after the score on
+  its first 28 days was seen: it is not free of the labels.
 """
 
 
 LIMITS = """## What does not work
 
+- Other conditions than were learned, such as a building in a new season (*weekday* below). The detector says how long
+  the normal time was and promises no rate beyond it, but it does not know when it is outside.
+- Attacks that last a day and change a plant for longer: the true negative rate counts the time in which tanks
+  recover as false. On Net3 neither the score of .93 nor the rate of .95 that was aimed at is reached.
+- 0.1 false alarms a month cannot be learned from weeks: the threshold is extrapolated, and there are more.
+- Less than four normal days: refused.
 - Small slow leaks with few sensors: a hole of 25 mm that opens over weeks is below what the demands vary.
-- L-Town: its leaks are not located better than by chance; see the table. The alarm is on for most of the year, and the
-  nearest of 33 pressure sensors is too coarse for 300 m.
+- L-Town: its leaks are not located better than by chance; see the table.
 - Where, with few sensors: the nearest sensor is named, not the leaking node.
-- A second fault while an alarm is on: there is no second alarm. L-Town's leaks overlap all year.
-- Little normal time: with one to eight days of an air handling unit, other weather is a violation too. The detector
-  finds more faults than the other methods there, and alarms in more of the normal time: a fifth of it or more.
-- After an attack the plant needs time to return to what is normal, and the alarm goes on until then.
+- A second fault while an alarm is on: there is no second alarm.
 """
 
 
@@ -112,26 +124,26 @@ def hanoi_part(folder: Path) -> Iterator[str]:
 year before each scenario: the same network and consumers, no leak, other random deviations of the demands
 (`th.datasets.load("hanoi", before=True)`). "All sensors" are the 97 of LeakDB; with a flow meter in every pipe and a
 demand at every junction, the law of conservation shows a leak at once, so this is the easy case. "Sparse" is the inlet
-flow and five pressures. `retire_after=None`, since leaks last for months here and nobody repairs them. Scores are
+flow and five pressures. Settings were chosen on scenarios up to 22; later ones were measured afterwards.
+`retire_after=None`, since leaks last for months here and nobody repairs them. Scores are
 LeakDB's, in percent, pooled over all scenarios, with α = 5 and more than 75 % of the steps, as in its code. The
 published baselines were measured on LeakDB's own 500 scenarios, which are similar but not the same, and learn from
 the ten days before only.
 
-| detector | true positives | true negatives | F1 | early detection |
-|---|---|---|---|---|"""
+| detector, scenarios | true positives | true negatives | F1 | early detection | false alarms a month |
+|---|---|---|---|---|---|"""
     groups = sorted({(one["sensors"], one["noise"]) for one in records}, key=lambda one: (one[1], one[0]))
     for group in groups:
         mine = [one for one in records if (one["sensors"], one["noise"]) == group]
-        score = scoring.leakdb(
-            [flags_of(one["labels"], one["steps"]) for one in mine],
-            [flags_of(one["alarms"], one["steps"]) for one in mine],
-        )
-        yield (
-            f"| thence, {_name(*group)} | {score.true_positive_rate:.2f} | {score.true_negative_rate:.2f} | "
-            f"**{score.f1:.2f}** | **{score.early_detection:.2f}** |"
-        )
+        for first, last in ((1, _LOOKED_AT), (_LOOKED_AT + 1, max(numbers))):
+            part = [one for one in mine if first <= one["scenario"] <= last]
+            if part:
+                which = f"{_name(*group)}, {part[0]['scenario']}–{part[-1]['scenario']}"
+                yield _scored(f"**thence**, {which}", part, lambda one: one["alarms"])
+                for other in part[0]["others"]:
+                    yield _scored(f"{other}, {which}", part, lambda one, other=other: one["others"][other])
     for name, *rates in BASELINES:
-        yield f"| {name} | {' | '.join(f'{rate:.2f}' for rate in rates)} |"
+        yield f"| {name} | {' | '.join(f'{rate:.2f}' for rate in rates)} | |"
     yield """
 Single leaks, one by one: how many had an alarm, after how long (median), how often their node was the first of all
 nodes, the first of all junctions and among the first three junctions (by the longest alarm); and alarms a month in the
@@ -143,6 +155,20 @@ false alarm; early detection, which asks for an alarm that stays, is the safer n
     for group in groups:
         yield _single_leaks(group, [one for one in records if (one["sensors"], one["noise"]) == group])
     yield ""
+
+
+def _scored(name: str, records: list[dict[str, Any]], alarms: Callable[[dict[str, Any]], list[list[int]]]) -> str:
+    """A row of the table of all scenarios."""
+    score = scoring.leakdb(
+        [flags_of(one["labels"], one["steps"]) for one in records],
+        [flags_of(alarms(one), one["steps"]) for one in records],
+    )
+    normal = sum(int((~flags_of(one["labels"], one["steps"])).sum()) for one in records)
+    wrong = sum(_wrong_alarms({**one, "alarms": alarms(one)}) for one in records)
+    return (
+        f"| {name} | {score.true_positive_rate:.2f} | {score.true_negative_rate:.2f} | "
+        f"{score.f1:.2f} | {score.early_detection:.2f} | {wrong / (normal / 48 / 30):.2f} |"
+    )
 
 
 def _name(sensors: str, noise: float) -> str:

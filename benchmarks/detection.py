@@ -16,11 +16,20 @@ from pathlib import Path
 
 from _detection_ahu import run_ahu
 from _detection_attack import run_attack
+from _detection_field import run_field
 from _detection_hanoi import run_hanoi
 from _detection_ltown import run_ltown
 from _detection_page import Store, write_page
+from _detection_rates import run_rates
 
-SECTIONS = {"hanoi": run_hanoi, "ltown": run_ltown, "ahu": run_ahu, "attack": run_attack}
+SECTIONS = {
+    "hanoi": run_hanoi,
+    "rates": run_rates,
+    "ahu": run_ahu,
+    "attack": run_attack,
+    "field": run_field,
+    "ltown": run_ltown,
+}
 FOLDER = Path(__file__).parents[1] / "docs" / "results" / "detection"
 
 
@@ -31,6 +40,7 @@ def main() -> None:
     parser.add_argument("--noise", type=float, default=0.0, help="noise of the readings of Hanoi")
     parser.add_argument("--executor", default="local", help="where scenarios of Hanoi run: local or ray")
     parser.add_argument("--address", help="address of the Ray cluster; it must see this folder")
+    parser.add_argument("--field", type=Path, help="folder of the small systems in the shapes of the field")
     parser.add_argument("--quick", action="store_true", help="a small part of each section; nothing is written")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results of these sections")
     parser.add_argument("--out", type=Path, default=FOLDER)

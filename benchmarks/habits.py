@@ -61,18 +61,18 @@ def main() -> None:
     given = options.parse_args()
     size = {"days": 14, "boxes": 3} if given.quick else {"days": 28, "boxes": 6}
     building = make_building(given.seed, **size)
-    print(
-        f"{'habit':28}{'sensors bound':>15}{'rules':>8}{'laws':>6}{'about places':>14}{'as the first':>14}{'seconds':>9}"
-    )
+    heads = (("sensors bound", 15), ("rules", 8), ("laws", 6), ("placed", 8), ("as the first", 14), ("seconds", 9))
+    print(f"{'habit':28}" + "".join(f"{head:>{width}}" for head, width in heads))
     first: set[str] = set()
     for habit in HABITS:
         run, seconds = mine_one(habit, building)
         bound = f"{len(run.system.binding)} of {len(run.system.sensors)}"
-        said = {str(one) for one in run.rules} | {str(one) for one in run.laws or ()}
+        # Laws name their places: in Haystack these begin with the site.
+        said = {str(one).replace("s.", "") for one in (*run.rules, *(run.laws or ()))}
         first = first or said
         alike = f"{len(said & first)} of {len(first)}"
         laws = len(run.laws or ())
-        print(f"{habit:28}{bound:>15}{len(run.rules):>8}{laws:>6}{count_placed(run):>14}{alike:>14}{seconds:>9.1f}")
+        print(f"{habit:28}{bound:>15}{len(run.rules):>8}{laws:>6}{count_placed(run):>8}{alike:>14}{seconds:>9.1f}")
     writers = list(HABITS.values())[:: 3 if given.quick else 1]
     buildings = [make_building(given.seed + 100 + at, **size) for at in range(len(writers))]
     print(f"\n{len(writers)} sites mined together")

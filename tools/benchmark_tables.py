@@ -22,6 +22,7 @@ RESULTS = ROOT / "docs" / "results" / "benchmarks"
 PAGES = (
     ROOT / "docs" / "guide" / "aerial.md",
     ROOT / "docs" / "records" / "benchmarks.md",
+    ROOT / "docs" / "records" / "health.md",
     ROOT / "docs" / "records" / "scale.md",
     ROOT / "docs" / "results" / "scale" / "index.md",
 )

@@ -20,6 +20,7 @@ from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.records import Edge, Node
 from thence.data.graph.system import System
 from thence.data.readings.sensors import Sensor, SensorData
+from thence.statements.laws.law import Law
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 START = datetime(2023, 10, 2, tzinfo=UTC)
@@ -40,6 +41,20 @@ class Expected:
     forms: tuple[str, ...]
     left: str
     parameters: Mapping[str, float] = field(default_factory=dict)
+
+    def distances(self, law: Law) -> list[float]:
+        """Return how far each parameter of a law is from the true one, as a share of it.
+
+        A season may show one knee of two; then the slope of the hinge is that of the clipped line.
+
+        Args:
+            law: The law.
+        """
+        out = []
+        for name, true in self.parameters.items():
+            names = (name,) if name in law.parameters else ("slope_below", "slope_above")
+            out.append(abs(sum(law.values(one)[0] for one in names) / true - 1))
+        return out
 
 
 @dataclass(frozen=True)
@@ -136,7 +151,8 @@ def _lag(target: Floats, share: float) -> Floats:
 def heating_loop(seed: int = 0) -> Plant:
     """A hot-water loop: a reset curve, its tracking, a product, and the order of its temperatures."""
     rng = np.random.default_rng(seed)
-    _, _, on = _calendar()
+    days, _, on = _calendar()
+    on = on * (rng.random(WEEKS * 7) > 0.2)[days.astype(np.int64)]  # nothing runs on some days
     oat = _weather(rng)
     setpoint = np.clip(62.0 - 1.2 * oat, 42.0, 68.0)
     supply = np.where(on > 0, setpoint + _smooth(rng, len(oat), 0.7, 0.3), _lag(np.where(on > 0, setpoint, 22.0), 0.15))
@@ -162,7 +178,7 @@ def heating_loop(seed: int = 0) -> Plant:
         "pump": ("pump status", ""),
     }
     expected = (
-        Expected(("clipped",), "setpoint", {"base": 62.0, "slope": -1.2}),
+        Expected(("clipped", "hinge"), "setpoint", {"slope": -1.2}),
         Expected(("follows",), "supply"),
         Expected(("product",), "power", {"k": 4.186}),
         Expected(("above",), "supply"),
@@ -192,7 +208,7 @@ def air_handler(seed: int = 0) -> Plant:
     }
     expected = (
         Expected(("mixing",), "mat", {"share": 0.01}),
-        Expected(("clipped",), "satsp", {"base": 20.0, "slope": -0.4}),
+        Expected(("clipped", "hinge"), "satsp", {"slope": -0.4}),
         Expected(("follows",), "sat"),
     )
     return Plant("air handler", series, kinds, expected, frozenset({"satsp", "fan"}))
@@ -300,7 +316,7 @@ def network(seed: int = 0) -> Plant:
     series["head_s"], node_of["head_s"] = heads[-1], "Source"
     for name in series:
         kinds[name] = ("flow", "m3/h") if name.startswith("flow") else ("head", "m")
-    expected = (Expected(("head_loss",), "head_s", {"exponent": 1.852}),)
+    expected = (Expected(("head_loss",), "flow_1", {"exponent": 1.852}),)
     return Plant("network", series, kinds, expected, frozenset(), KnowledgeGraph(nodes, edges), node_of)
 
 

@@ -96,6 +96,7 @@ def sample(option: Option) -> tuple[Any, list[str]]:
     special: dict[str, tuple[Any, list[str]]] = {
         "bin_edges": ({"flow": [1, 2]}, ["flow=[1,2]"]),
         "also": (["rules.md"], ["rules.md"]),
+        "formulas": (["power = k * flow"], ["power = k * flow"]),
         "known": (["a < 3 => b = on"], ["a < 3 => b = on"]),
         "executor": ("local", ["local"]),
         "timezone": ("Europe/Berlin", ["Europe/Berlin"]),

@@ -21,8 +21,9 @@ from tests.helpers.networks import network
 from tests.helpers.tables import count_by_hand
 from thence.data.graph.system import System
 from thence.errors import ConfigError, MiningError
-from thence.runs.configuration import Config
+from thence.runs.configuration import Config, InputConfig
 from thence.runs.folders import find_system_files
+from thence.runs.inputs import gather_system
 from thence.search.aerial.rows import BlockRows
 from thence.search.refine.significance.nulls import Null
 from thence.search.refine.significance.statistics import PreparedBank
@@ -278,18 +279,31 @@ def test_what_cannot_be_pooled_is_named(change: dict[str, Any], message: str) ->
         th.transactions([sites[0], replace(sites[1], **change)], enrich="lifted")
 
 
-def test_other_enrichments_and_units_are_refused() -> None:
+def test_other_enrichments_are_refused() -> None:
     sites, _ = pooled()
     for mode in ("none", "grounded", "existential"):
         with pytest.raises(ConfigError, match=f"together with the enrichment '{mode}'"):
             th.transactions(sites, enrich=mode)
     with pytest.raises(ConfigError, match="raw numbers"):
         th.baselines.feature_table(sites)
+
+
+def test_a_kind_has_one_unit_at_all_sites() -> None:
+    sites, _ = pooled()
     frame = sites[1].sensors.to_polars()
-    feet = [replace(s, unit="ft") if s.kind == "pressure" else s for s in sites[1].sensors.sensors]
-    with pytest.raises(ConfigError, match="'pressure' have the unit 'm' in 'north' and 'ft' in 'south'"):
-        other = replace(sites[1], sensors=th.SensorData.from_wide(frame, sensors=feet))
-        th.transactions([sites[0], other], enrich="lifted")
+
+    def with_unit(unit: str) -> th.System:
+        sensors = [replace(s, unit=unit) if s.kind == "pressure" else s for s in sites[1].sensors.sensors]
+        return replace(sites[1], sensors=th.SensorData.from_wide(frame, sensors=sensors))
+
+    feet = gather_system([sites[0], with_unit("ft")], None, None, None, InputConfig(), "lifted")
+    assert {s.unit for s in feet.sensors.sensors if s.kind == "pressure"} == {"m"}
+    (note,) = [note for note in feet.sensors.report.notes if "one unit" in note]
+    assert note.startswith("south: readings converted to one unit for each kind: ft → m in ")
+    other = gather_system([sites[0], with_unit("A")], None, None, None, InputConfig(), "lifted")
+    kinds = {s.kind for s in other.sensors.sensors}
+    assert len({"pressure in A", "pressure in m"} & kinds) == 1, "what cannot be converted is not pooled"
+    assert th.transactions([sites[0], with_unit("A")], enrich="lifted").n_rows
 
 
 def test_windows_are_long_enough_for_every_site() -> None:

@@ -13,12 +13,12 @@ from tests.helpers.commands import fail, succeed
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The toy data set as files, its readings with a label column that the graph does not know."""
+    """The toy data set as files, its readings with a column of remarks that the graph does not know."""
     folder = tmp_path_factory.mktemp("files") / "toy"
     succeed("datasets", "make", "toy", "--out", folder)
     frame = pl.read_parquet(folder / "sensors.parquet")
     label = pl.when(pl.arange(frame.height) % 7 == 0).then(pl.lit("fault")).otherwise(pl.lit("normal"))
-    frame.with_columns(label.alias("label")).write_parquet(folder / "labelled.parquet")
+    frame.with_columns(label.alias("remark")).write_parquet(folder / "labelled.parquet")
     return folder
 
 
@@ -40,7 +40,7 @@ def flags(files: Path, *, readings: str = "labelled.parquet") -> list[str]:
     ]
 
 
-NOTE = "1 sensor belongs to no node of the graph and is left out of the table: 'label'"
+NOTE = "1 sensor belongs to no node of the graph and is left out of the table: 'remark'"
 
 
 def test_a_column_that_belongs_to_nothing_is_named_and_left_out(files: Path, tmp_path: Path) -> None:
@@ -50,26 +50,26 @@ def test_a_column_that_belongs_to_nothing_is_named_and_left_out(files: Path, tmp
     assert "--bind SENSOR=NODE" in " ".join(told.split())
     run = th.load_run(tmp_path / "run")
     assert len(run.rules) > 0
-    assert not any("label" in str(item) for item in run.rules.items)
+    assert not any("remark" in str(item) for item in run.rules.items)
 
 
 def test_ignore_settles_it(files: Path, tmp_path: Path) -> None:
-    succeed("mine", *flags(files), "--ignore", "lab*", "--out", tmp_path / "run", "--quiet")
+    succeed("mine", *flags(files), "--ignore", "rem*", "--out", tmp_path / "run", "--quiet")
     assert not any("belong" in note for note in th.load_run(tmp_path / "run").summary["notes"])
 
 
 def test_bind_settles_it_and_the_others_are_bound_as_before(files: Path, tmp_path: Path) -> None:
     node = next(iter(th.datasets.load("toy").graph.nodes))
-    succeed("mine", *flags(files), "--bind", f"label={node}", "--out", tmp_path / "run", "--quiet")
+    succeed("mine", *flags(files), "--bind", f"remark={node}", "--out", tmp_path / "run", "--quiet")
     run = th.load_run(tmp_path / "run")
     assert not any("belong" in note for note in run.summary["notes"])
-    assert run.config.input.bind == {"table": {"label": node}}
+    assert run.config.input.bind == {"table": {"remark": node}}
 
 
 def test_bind_adds_to_a_binding_file(files: Path, tmp_path: Path) -> None:
     node = next(iter(th.datasets.load("toy").graph.nodes))
     succeed(
-        *("check", *flags(files), "--binding", files / "binding.csv", "--bind", f"label={node}"),
+        *("check", *flags(files), "--binding", files / "binding.csv", "--bind", f"remark={node}"),
         *("--out", tmp_path / "run"),
     )
 
@@ -84,14 +84,23 @@ def test_a_binding_that_misses_a_few_sensors_is_enough(files: Path) -> None:
 
 def test_many_sensors_without_a_node_are_an_error(files: Path, tmp_path: Path) -> None:
     frame = pl.read_parquet(files / "sensors.parquet")
-    renamed = {name: f"x{number}" for number, name in enumerate(frame.columns[1:3])}
-    frame.rename(renamed).write_parquet(tmp_path / "renamed.parquet")
     plain = ["--sensors", tmp_path / "renamed.parquet", "--graph", files / "graph.json", "--enrich", "lifted"]
+    renamed = {name: f"x{number}" for number, name in enumerate(frame.columns[1:5])}
+    frame.rename(renamed).write_parquet(tmp_path / "renamed.parquet")
     told = fail("mine", *plain, "--out", tmp_path / "run")
-    assert "2 of 5 sensors cannot be bound" in told
+    assert "4 of 5 sensors cannot be bound" in told
     assert "--bind SENSOR=NODE" in told
     told = succeed("check", *plain, "--partial", "--out", tmp_path / "run")
-    assert "2 sensors belong to no node of the graph and are left out" in " ".join(told.split())
+    assert "4 sensors belong to no node of the graph and are left out" in " ".join(told.split())
+
+
+def test_columns_without_a_node_are_noted_if_a_third_of_the_others_have_one(files: Path, tmp_path: Path) -> None:
+    frame = pl.read_parquet(files / "sensors.parquet")
+    renamed = {name: f"x{number}" for number, name in enumerate(frame.columns[1:4])}
+    frame.rename(renamed).write_parquet(tmp_path / "renamed.parquet")
+    plain = ["--sensors", tmp_path / "renamed.parquet", "--graph", files / "graph.json", "--enrich", "lifted"]
+    told = succeed("mine", *plain, "--out", tmp_path / "run")
+    assert "3 sensors belong to no node of the graph and are left out" in " ".join(told.split())
 
 
 def test_a_partial_binding_of_the_caller_is_taken(files: Path) -> None:
@@ -106,9 +115,9 @@ def test_a_partial_binding_of_the_caller_is_taken(files: Path) -> None:
 
 
 def test_a_wrong_node_in_a_table_is_an_error_however_few(files: Path, tmp_path: Path) -> None:
-    assert "no node" in fail("mine", *flags(files), "--bind", "label=Nowhere", "--out", tmp_path / "run")
-    told = fail("mine", *flags(files), "--bind", "lable=Nowhere", "--out", tmp_path / "run")
-    assert "is in the table but not in the data (did you mean 'label'?)" in told
-    assert "--bind takes SENSOR=NODE" in fail("mine", *flags(files), "--bind", "label", "--out", tmp_path / "run")
-    twice = ["--bind", "label=a", "--bind", "label=b"]
+    assert "no node" in fail("mine", *flags(files), "--bind", "remark=Nowhere", "--out", tmp_path / "run")
+    told = fail("mine", *flags(files), "--bind", "remrke=Nowhere", "--out", tmp_path / "run")
+    assert "is in the table but not in the data (did you mean 'remark'?)" in told
+    assert "--bind takes SENSOR=NODE" in fail("mine", *flags(files), "--bind", "remark", "--out", tmp_path / "run")
+    twice = ["--bind", "remark=a", "--bind", "remark=b"]
     assert "--bind gives two nodes" in fail("mine", *flags(files), *twice, "--out", tmp_path / "run")

@@ -12,6 +12,7 @@ import pytest
 import thence as th
 from thence.checks.monitor.batches import Batch
 from thence.data.readings.windows import window
+from thence.language.items import Feature
 from thence.runs.preparation import Prepared
 from thence.statements.constants import Constant, find_constants, same_number
 from thence.statements.schema import statement_from_dict
@@ -113,6 +114,15 @@ def test_a_monitor_says_it_at_once_and_once(run: th.Run) -> None:
     again.restore(*monitor.to_state())
     assert not list(again.constants.push(again.history.nothing(0), 0, 0))
     assert again.constants.to_arrays()[1]["told"].tolist() == [True, True, False]
+
+
+def test_then_and_now_are_said_in_the_same_words() -> None:
+    """Regression: "Pump 3 is 1 …; it was off"."""
+    pump = Constant(Feature("S_3", label="status", place="Pump 3", classes=frozenset({"Pump"})), "0", 50)
+    sentence = pump.describe_change(pump.word_of("1"), np.datetime64("2033-04-01", "us"))
+    words = [pump.word_of(state) for state in ("0", "1")]
+    assert f" {words[1]} from 2033-04-01 00:00" in sentence
+    assert f" {words[0]} in all 50 windows" in sentence
 
 
 def test_a_constant_is_a_statement(run: th.Run) -> None:

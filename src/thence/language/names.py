@@ -83,6 +83,8 @@ def means_setpoint(*names: str) -> bool:
     """
     for name in names:
         words = name_words(name)
+        if words == {"target"}:
+            continue  # of a plain table: what rules conclude
         if words & _SETPOINTS or {"set", "point"} <= words or _ENDS_OF_SETPOINTS.search(name.lower()):
             return True
     return False

@@ -156,7 +156,7 @@ class StarRole:
                 name = name.replace(f"{noun}s", noun, 1)
                 break
         before, that, verbs = name.partition(" that ")
-        if not that:
+        if not that or verbs.startswith("it "):
             return name
         verb, _, rest = verbs.partition(" ")
         verb = {"have": "has", "are": "is"}.get(verb, f"{verb}s")

@@ -35,6 +35,7 @@ from thence.errors import ConfigError, nearest, quote
 from thence.language.known import KnownRule
 from thence.language.patterns import Pattern
 from thence.statements.files import find_format
+from thence.statements.laws.formula import Formula
 from thence.statements.rules.extra_columns import columns_from
 from thence.statements.rules.measures import MEASURES
 from thence.tables.enrich import ENRICHMENTS, find_enrichment
@@ -81,6 +82,11 @@ def _are_bounds(_: str, value: Mapping[str, float]) -> None:
     for measure, bound in value.items():
         if bound != bound:
             raise ConfigError(f"the bound on {quote(measure)} must be a number, got nan")
+
+
+def _are_formulas(name: str, value: Sequence[str]) -> None:
+    for text in value:
+        Formula(text)
 
 
 def _are_files(name: str, value: Sequence[str]) -> None:
@@ -380,6 +386,12 @@ class LogicConfig(Section):
 
     laws: bool | None = setting(None, "Search laws of the plant too, or not (default: with a digest)")
     controls: bool | None = setting(None, "Search what makes actuators switch too, or not (default: with a digest)")
+    formulas: tuple[str, ...] = setting(
+        (),
+        "Formulas to try as laws, such as 'power = k * flow * (supply - return)'; names are kinds or parts of them",
+        flag="--form",
+        check=_are_formulas,
+    )
 
     def resolved(self, *, several: bool, wanted: bool) -> LogicConfig:
         """Return the section with its defaults written out.
@@ -398,7 +410,8 @@ class LogicConfig(Section):
                 hint="leave out 'controls', or mine the systems one by one",
             )
         return LogicConfig(
-            laws=wanted if self.laws is None else self.laws,
+            laws=(wanted or bool(self.formulas)) if self.laws is None else self.laws,
+            formulas=self.formulas,
             controls=wanted and not several if self.controls is None else self.controls,
         )
 

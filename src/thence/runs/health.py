@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from thence.data.graph.point_names import is_point
 from thence.data.graph.system import System
-from thence.data.graph.units import is_point_class
 from thence.data.readings.health.checking import check_series, check_states
 from thence.data.readings.health.findings import Health, HealthFinding, Series
 from thence.data.readings.windows import WindowedReadings, window
@@ -75,7 +75,7 @@ def _check_points(site: System) -> list[HealthFinding]:
     if site.graph is None or site.binding is None:
         return []
     bound = set(site.binding.nodes)
-    points = [node.id for node in site.graph.nodes.values() if is_point_class(node.labels)]
+    points = [node.id for node in site.graph.nodes.values() if is_point(node.labels)]
     none = HealthFinding("", "no data", None, None, 0, 0.0, 0.0, "is a point of the graph without readings")
     alone = replace(none, what="no point")
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,7 @@ def find_laws(
     ontology: Any = None,
     windows: str = "auto",
     aggregate: str | Mapping[str, str] = "mean",
+    formulas: Sequence[str] = (),
     progress: str | bool | Progress = "auto",
     **settings: Any,
 ) -> Laws:
@@ -50,6 +51,8 @@ def find_laws(
         ontology: An ``Ontology``, or whatever ``read_ontology`` takes.
         windows: The length of a window; by default the step of the readings.
         aggregate: How a window becomes one value, for all sensors or by kind.
+        formulas: Formulas to try beside the known ones, such as ``"power = k * flow * (supply - return)"``; names are
+            those of sensors, kinds or parts of them, and what is none is a parameter.
         progress: ``"auto"`` (bars on a terminal), ``"on"``, ``"off"``, or a function.
         **settings: Settings of ``LawSettings``, such as ``min_confidence=0.999``.
 
@@ -69,7 +72,7 @@ def find_laws(
     chosen = _settings(LawSettings, settings)
     system, readings = _read(sensors, graph, binding, ontology, windows, aggregate, "lifted")
     with show_progress(progress) as report:
-        return search_laws(readings, system, settings=chosen, progress=report)
+        return search_laws(readings, system, settings=chosen, formulas=formulas, progress=report)
 
 
 def find_controls(
@@ -123,7 +126,7 @@ def search_logic(data: Prepared, *, progress: Progress) -> tuple[Laws | None, Co
         progress: Callback that reports progress.
     """
     readings, system, logic = data.readings, data.system, data.config.logic
-    laws = search_laws(readings, system, progress=progress) if logic.laws else None
+    laws = search_laws(readings, system, formulas=logic.formulas, progress=progress) if logic.laws else None
     if not logic.controls or len(system.sites) > 1:
         return laws, None
     settings = ControlSettings(timezone=data.config.windows.timezone)
@@ -133,8 +136,9 @@ def search_logic(data: Prepared, *, progress: Progress) -> tuple[Laws | None, Co
 def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
     """Leave out rules that say no more than a law.
 
-    These are rules about the same quantities as a balance or a proportion, and rules from a state to the 0 of which a
-    law says that it holds in this state. A rule that also holds vice versa says more.
+    These are rules about the same quantities as a balance or a proportion, rules about the same sensors as a formula,
+    and rules from a state to the 0 of which a law says that it holds in this state. A rule that also holds vice versa
+    says more.
 
     Args:
         rules: The rules; a note says how many were left out.
@@ -143,7 +147,14 @@ def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
     exact = [law for law in laws if law.definition.is_equation or law.definition.has_factor]
     stated = {_quantities_of_law(law) for law in exact if law.condition is None}
     at_rest = {_state_of_law(law) for law in laws} - {None}
-    implied = np.array([_quantities_of_rule(rule) in stated or _state_of_rule(rule) in at_rest for rule in rules], bool)
+    formulas = {about for law in laws for about in _sensors_of_law(law)}
+    implied = np.array(
+        [
+            _quantities_of_rule(rule) in stated or _state_of_rule(rule) in at_rest or _sensors_of_rule(rule) in formulas
+            for rule in rules
+        ],
+        bool,
+    )
     if not implied.any():
         return rules
     count = int(implied.sum())
@@ -152,6 +163,21 @@ def drop_implied(rules: RuleSet, laws: Laws) -> RuleSet:
     if implied.all():
         note += ", so that no rule remains: the laws tell it all (laws=False, or --no-laws, keeps the rules instead)"
     return replace(rules.take(np.flatnonzero(~implied)), notes=(*rules.notes, note))
+
+
+def _sensors_of_law(law: Law) -> Iterator[frozenset[str]]:
+    """The sensors that a formula relates at each place, and their kinds; none of a bound, which says less."""
+    if law.names_sensors and law.definition.low and law.definition.high and len(law.terms) > 1:
+        yield frozenset(term.name for term in law.terms)
+        yield from (frozenset(one.sensors[: len(law.terms)]) for one in law.by_place)
+
+
+def _sensors_of_rule(rule: Rule) -> frozenset[str] | None:
+    """The sensors of a rule about readings, or their kinds if it is about every place; ``None`` for other rules."""
+    features = [item.feature for item in (*rule.antecedent, rule.consequent)]
+    if any(one.aspect is not Aspect.MEASUREMENT or one.reads for one in features):
+        return None
+    return frozenset(one.label if rule.pattern else one.subject for one in features)
 
 
 _Quantities = tuple[str, frozenset[tuple[str, str]]]

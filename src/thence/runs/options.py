@@ -253,6 +253,7 @@ class MineOptions(TableOptions, total=False):
     by: str | None
     laws: bool | None
     controls: bool | None
+    formulas: str | Iterable[str] | None
     out: str | Path | None
     force: bool | None
     also: str | Iterable[str] | None

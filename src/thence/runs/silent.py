@@ -8,12 +8,14 @@ from __future__ import annotations
 from thence.data.graph.system import System
 from thence.statements.findings import Findings
 
-FEW_SENSORS = 50
+FEW_SENSORS = 20
 """The most sensors of a system of which each is accounted for."""
 
 
 def describe_silent(findings: Findings, system: System) -> str | None:
-    """Return which sensors no statement is about and why; ``None`` if there are none, no graph or many sensors.
+    """Return which sensors no statement is about; ``None`` if there are none, no graph or many sensors.
+
+    Sensors without a node are named by the table that leaves them out.
 
     Args:
         findings: What was found.
@@ -28,11 +30,11 @@ def describe_silent(findings: Findings, system: System) -> str | None:
         sensor.id
         for sensor in system.sensors.sensors
         # A role is the kind of a sensor, or its kind after the class of the part that it belongs to.
-        if sensor.id not in named and not any(kind == sensor.kind or kind.endswith(f"_{sensor.kind}") for kind in kinds)
+        if sensor.id in system.binding
+        and sensor.id not in named
+        and not any(kind == sensor.kind or kind.endswith(f"_{sensor.kind}") for kind in kinds)
     ]
-    unbound = [f"'{id}'" for id in silent if id not in system.binding]
-    bound = [f"'{id}'" for id in silent if id in system.binding]
-    parts = [f"{', '.join(bound)}: nothing about {'it' if len(bound) == 1 else 'them'} held up"] if bound else []
-    if unbound:
-        parts.append(f"{', '.join(unbound)}: in no place of the graph (enrich='none' reads sensors without places)")
-    return f"in no statement: {'; '.join(parts)}" if parts else None
+    if not silent:
+        return None
+    names = ", ".join(f"'{id}'" for id in silent)
+    return f"in no statement, since nothing about {'it' if len(silent) == 1 else 'them'} held up: {names}"

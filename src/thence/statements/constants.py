@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
@@ -136,30 +136,37 @@ class Constant:
         counted = f", in {int(other.sum()):,} of {int(known.sum()):,} windows"
         return self.describe_change(self._values_in(readings, other), first, counted)
 
-    def describe_change(self, now: str | float, since: np.datetime64, counted: str = "") -> str:
+    def describe_change(self, now: str, since: np.datetime64, counted: str = "") -> str:
         """Return a sentence that says what the sensor reads now and always read before.
 
         Args:
-            now: What it reads now.
+            now: What it reads now, in words.
             since: Start of the first window in which it does.
             counted: In how many windows, if that is known.
         """
         subject, verb, value = self._parts({})
         past = {"reads": "read", "is": "was"}[verb]
         start = str(since.astype("datetime64[m]")).replace("T", " ")
-        shown = now if isinstance(now, str) else self._shown(now)
         return (
-            f"{subject} {verb} {shown} from {start} UTC on{counted}; it {past} {value} in all {self.rows:,} windows "
+            f"{subject} {verb} {now} from {start} UTC on{counted}; it {past} {value} in all {self.rows:,} windows "
             "that were learned"
         )
 
     def _values_in(self, readings: WindowedReadings, rows: Bools) -> str:
         if self.sensor in readings.states:
             codes, states = readings.states[self.sensor]
-            return ", ".join(states[code] for code in np.unique(codes[rows]).tolist())
+            return ", ".join(self.word_of(states[code]) for code in np.unique(codes[rows]).tolist())
         at = next(at for at, sensor in enumerate(readings.numeric) if sensor.id == self.sensor)
         low, high = (float(end(readings.values[rows, at])) for end in (np.min, np.max))
         return self._shown(low) if low == high else f"{format_number(low)} to {self._shown(high)}"
+
+    def word_of(self, value: str | float) -> str:
+        """Return a reading of the sensor as its sentences say it.
+
+        Args:
+            value: A state or a number.
+        """
+        return self._shown(value) if isinstance(value, float) else replace(self, value=value)._parts({})[2]
 
     def _shown(self, number: float) -> str:
         return f"{format_number(number)} {format_unit(self.feature.unit)}".rstrip()

@@ -178,7 +178,7 @@ _LAW: dict[str, Any] = {
     "condition": _or_null(
         _record(
             {"form": {"enum": ["state", "above", "property", "without"]}, **dict.fromkeys(("name", "value"), _TEXT)},
-            {"unit": _TEXT},
+            dict.fromkeys(("unit", "at"), _TEXT),
         )
     ),
     "min_confidence": _NUMBER,

@@ -265,7 +265,7 @@ def test_gaps_and_missing_readings_raise_no_alarm(fitted: Detector) -> None:
     holes = frame.filter(~pl.int_range(pl.len()).is_between(600, 700))
     found = fitted.detect(holes)
     assert found.frame.height == 960 - 101
-    assert found.frame["alarm"].mean() < 0.03
+    assert found.frame["alarm"].mean() < fitted.detect(later).frame["alarm"].mean() + 0.02
 
 
 def test_what_was_rejected_in_a_review_is_not_learned() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from thence.data.graph.ontology import Ontology
 from thence.data.graph.point_names import class_of_point, words_of
 from thence.data.graph.records import DatedValue, Edge, Node
 from thence.data.graph.units import find_units
+from thence.data.loaders import read_graph
 from thence.language.patterns import Pattern
 
 
@@ -126,6 +128,17 @@ def test_a_model_of_several_buildings_gets_no_site() -> None:
     assert not graph.with_label("Site")
 
 
+def test_blank_nodes_are_called_as_people_call_them(tmp_path: Path) -> None:
+    text = """@prefix brick: <https://brickschema.org/schema/Brick#> . @prefix : <urn:x#> .
+    @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+    :A a brick:AHU ; brick:hasPart [ a brick:Fan ; brick:hasPoint [ a brick:Fan_Status ; rdfs:label "SF-S" ] ],
+        [ a brick:Heating_Coil ; rdfs:label "coil" ] ; brick:area [ brick:value 3 ] ."""
+    (tmp_path / "a.ttl").write_text(text, encoding="utf-8")
+    assert sorted(in_one_habit(read_graph(tmp_path / "a.ttl", fold=False)).nodes) == [
+        "A", "A/area", "Fan of A", "SF-S", "coil",
+    ]  # fmt: skip
+
+
 def test_223p_becomes_equipment_with_points() -> None:
     classes = {
         "a": "AirHandlingUnit", "fan": "Fan", "out": "OutletConnectionPoint", "duct": "Duct", "air": "Fluid-Air",
@@ -182,3 +195,18 @@ def test_words_about_a_point_give_its_class(words: str, expected: str) -> None:
 
 def test_no_words_give_no_class() -> None:
     assert class_of_point([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("links", "name", "of_one"),
+    [
+        (["b hasPart r"], "Buildings that it is part of", "Building that it is part of"),
+        (["r hasPart b"], "Buildings that are part of it", "Building that is part of it"),
+        (["b feeds r"], "Buildings that feed it", "Building that feeds it"),
+    ],
+)
+def test_roles_are_named_in_english(links: list[str], name: str, of_one: str) -> None:
+    index = GraphIndex(graph_of({"b": "Building", "r": "Room"}, links))
+    found, _ = discover(Carriers.of(index, {"p": "power", "t": "temp"}, {"p": "b", "t": "r"}), min_embeddings=1)
+    (role,) = next(pattern.roles for pattern in found if pattern.nodes[0].label == "Room")
+    assert (role.name, role.name_of_one) == (name, of_one)

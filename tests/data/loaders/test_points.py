@@ -8,8 +8,11 @@ import pytest
 
 from thence.data.graph.binding import bind
 from thence.data.graph.knowledge_graph import KnowledgeGraph
+from thence.data.graph.records import Node
 from thence.data.loaders import read_graph
-from thence.errors import GraphError
+from thence.data.loaders.bindings import match_table
+from thence.errors import BindingError, GraphError
+from thence.runs.inputs import read_system
 
 
 def read(folder: Path, *texts: str) -> KnowledgeGraph:
@@ -90,3 +93,20 @@ def test_points_without_names_are_an_error(tmp_path: Path) -> None:
         read(tmp_path, "equipment,unit\nA,degC\nA,degC\n")
     with pytest.raises(GraphError, match="line 2: source and target must not be empty"):
         read(tmp_path, "source,target\nA,\n")
+
+
+def test_a_binding_may_have_columns_with_other_heads(tmp_path: Path) -> None:
+    nodes = [Node(name, frozenset({"Pump"}), {"name": f"pump {name}"}) for name in ("p1", "p2", "p3")]
+    (tmp_path / "list.csv").write_text("tag;remark;asset\nF-001;old;PUMP P1\nF-002;;p2\nF-003;new;Pump-P3\n")
+    binding = match_table(tmp_path / "list.csv", ["F-001", "F-002", "F-003"], KnowledgeGraph(nodes))
+    assert dict(binding) == {"F-001": "p1", "F-002": "p2", "F-003": "p3"}
+    with pytest.raises(BindingError, match="no two columns name sensors and nodes"):
+        match_table(tmp_path / "list.csv", ["X1", "X2", "X3"], KnowledgeGraph(nodes))
+
+
+def test_a_system_is_read_with_such_a_binding(tmp_path: Path) -> None:
+    (tmp_path / "readings.csv").write_text("time,F-001\n2024-01-01 00:00,1.5\n2024-01-01 01:00,2.5\n")
+    (tmp_path / "list.csv").write_text("tag,asset\nF-001,p1\n")
+    graph = KnowledgeGraph([Node("p1", frozenset({"Pump"}))])
+    system = read_system(tmp_path / "readings.csv", graph, tmp_path / "list.csv")
+    assert dict(system.binding or {}) == {"F-001": "p1"}

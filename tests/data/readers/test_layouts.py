@@ -41,7 +41,7 @@ NUMBERS, WHOLE, TWICE = [1.5 * i for i in range(20)], list(range(20)), [DAYS[i /
         # What says something of a value does not name its sensor.
         ("time,quality,value", ("Good", NUMBERS), ("quality", "value")),
         ("time,value,unit", (NUMBERS, "kW"), ("value", "unit")),
-        ("time,value,is_anomaly", (NUMBERS, 0), ("value", "is_anomaly")),
+        ("time,value,is_anomaly", (NUMBERS, 0), ("value",)),
         ("time,value,occupancy", (NUMBERS, [i % 3 for i in WHOLE]), ("value", "occupancy")),
         ("time,setpoint,value", (20, NUMBERS), ("setpoint", "value")),
         ("time,id,value", (WHOLE, NUMBERS), ("value",)),

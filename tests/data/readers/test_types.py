@@ -85,6 +85,19 @@ def test_the_word_of_the_user_stays() -> None:
     assert states_of(data) == {"zsp"}
 
 
+def test_set_points_are_no_conclusions_unless_asked_for() -> None:
+    """Regression: "if the room is below 18.4 °C, then its target is 18 °C"."""
+    setting = [18.0 + 4 * (k // 25 % 2) for k in range(N)]
+    frame = frame_of(room_target=setting, room_temp=[x - 0.5 + k % 3 / 10 for k, x in enumerate(setting)])
+    table = th.transactions(frame, windows="10min", bins=2)
+    found = {rule.consequent.feature.subject for rule in th.Exact(max_antecedents=1).mine(table)}
+    assert found == {"room_temp"}
+    asked = th.Exact(max_antecedents=1, consequent="room_target").mine(table)
+    assert {rule.consequent.feature.subject for rule in asked} == {"room_target"}
+    plain = th.TransactionTable.from_frame(pl.DataFrame({"target": ["a", "b"] * 50, "x": ["c", "d"] * 50}))
+    assert "target" in {rule.consequent.feature.subject for rule in th.Exact().mine(plain)}
+
+
 def site_of(name: str, cells: list[float] | list[int]) -> System:
     data = SensorData.from_wide(frame_of(x=cells).rename({"stamp": "time"}), sensors=[Sensor("x", "burner_status")])
     return System(data, KnowledgeGraph([Node("n")]), Binding({"x": "n"}), name=name)

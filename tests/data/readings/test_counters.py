@@ -17,6 +17,7 @@ from thence.data.readings.counters import find_counters, is_counter
 
 N = 24 * 40
 HOURS = [datetime(2036, 2, 1, tzinfo=UTC) + timedelta(hours=k) for k in range(N)]
+STAMPS = 3_600_000_000 * np.arange(N)
 LOAD = np.round(4 + 3 * (np.arange(N) % 24 > 7) + (np.arange(N) * 7 % 5) / 10, 1)
 
 
@@ -70,7 +71,8 @@ def test_a_long_table_and_a_gap() -> None:
         ("kwh_interval", LOAD),
         ("sump_level", np.arange(N) % 40 / 10),  # fills, and is pumped out
         ("total_flow", np.full(N, 31.0)),  # stuck
-        ("position", np.arange(N) / 10),  # a ramp has one rise only
+        ("position", np.arange(N) / 10),  # a ramp has one rate only
+        ("ramp", np.where(np.arange(N) % 11 == 3, np.nan, np.arange(N) * 1.5)),
         ("slow", np.cumsum(np.arange(N) % 50 == 0) * LOAD),
         ("temperature", 20 + np.cumsum(np.sin(np.arange(N)))),
     ],
@@ -81,10 +83,10 @@ def test_what_is_no_counter_stays(name: str, values: np.ndarray) -> None:  # typ
 
 def test_rain_that_is_counted_anew_each_day_is_a_counter() -> None:
     daily = np.concatenate([np.cumsum(day) for day in LOAD.reshape(40, 24)])
-    assert not is_counter(daily, named=True)  # it never comes near 0
+    assert not is_counter(STAMPS, daily, named=True)  # it never comes near 0
     daily[::24] = 0
-    assert not is_counter(daily, named=True)
-    assert is_counter(np.repeat(np.cumsum(LOAD), 2)[:N], named=True)
+    assert not is_counter(STAMPS, daily, named=True)
+    assert is_counter(STAMPS, np.repeat(np.cumsum(LOAD), 2)[:N], named=True)
 
 
 def test_the_graph_gives_the_unit_and_the_kind() -> None:

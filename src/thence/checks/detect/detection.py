@@ -74,13 +74,17 @@ class Alarm:
     last: int = field(repr=False, default=0)
     cause: Cause | None = field(repr=False, default=None)
 
+    @property
+    def when(self) -> str:
+        """When it was, and its score, in words."""
+        return f"{_moment(self.start)} to {_moment(self.end)}: score {self.peak:.1f} times the threshold"
+
     def __str__(self) -> str:
-        when = f"{_moment(self.start)} to {_moment(self.end)}: score {self.peak:.1f} times the threshold"
         if self.cause is not None:
-            return f"{when}: {self.cause}"
+            return f"{self.when}: {self.cause}"
         where = f", most likely at {self.places[0]}" if self.places else ""
         others = f" (then {', '.join(self.places[1:3])})" if len(self.places) > 1 else ""
-        return f"{when}{where}{others}"
+        return f"{self.when}{where}{others}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""

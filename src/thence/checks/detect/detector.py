@@ -24,7 +24,7 @@ from thence.checks.detect.detection import Detection, Explanation
 from thence.checks.detect.evidence import join_tallies, take_frames
 from thence.checks.detect.law_checks import LawChecks
 from thence.checks.detect.range_checks import RangeChecks
-from thence.checks.detect.residuals import ResidualChecks, fit_residuals, hours_of
+from thence.checks.detect.residuals import WORST, ResidualChecks, fit_residuals, hours_of
 from thence.checks.detect.rule_checks import RuleChecks
 from thence.checks.detect.scorer import Scorer, Tallied, known_states
 from thence.checks.detect.timescale import LEAST_DAYS, TimeScale, choose_scale
@@ -42,6 +42,7 @@ from thence.search.base import BaseMiner
 from thence.search.controls.search import search_controls
 from thence.search.controls.settings import ControlSettings
 from thence.search.laws.search import search_laws
+from thence.statements.constants import Constants, find_constants
 from thence.statements.controls.control import Controls
 from thence.statements.laws.law import Laws
 from thence.statements.rules.ruleset import RuleSet
@@ -81,6 +82,8 @@ class _Fitted:
     residuals: ResidualChecks | None = None
     states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     system: System | None = None
+    constants: Constants = field(default_factory=Constants)
+    categorical: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -301,9 +304,16 @@ class Detector:
             alarming=self.alarm_on,
             per_month=self.false_alarms,
         )
+        if expected is not None:
+            expected = expected.alarming_above(calibration.thresholds.get(WORST, 1.0))
         notes += _notes(calibration, readings, refused)
         ids = tuple(sensor.id for sensor in readings.sensors)
-        return _Fitted(config, checks, calibration, ids, tuple(notes), expected, known_states(readings), system)
+        constants = find_constants(
+            readings, lambda id: "" if system.binding is None else str(system.binding.get(id, ""))
+        )
+        states = known_states(readings)
+        categorical = frozenset(sensor.id for sensor in readings.categorical)
+        return _Fitted(config, checks, calibration, ids, tuple(notes), expected, states, system, constants, categorical)
 
     def _scale(self, readings: WindowedReadings) -> TimeScale:
         every = readings.every.total_seconds() / 3600
@@ -365,7 +375,8 @@ class Detector:
         known = self._known
         system, notes = self._later(sensors, graph, binding, ontology)
         readings = window_readings(system, known.config)
-        self._last = Detection(readings, system, known.checks, self.scorer(), (*known.notes, *notes))
+        changed = known.constants.changed(readings)
+        self._last = Detection(readings, system, known.checks, self.scorer(), (*known.notes, *notes), changed)
         return self._last
 
     def scorer(self, *, every_statement: bool = True) -> Scorer:
@@ -422,7 +433,11 @@ class Detector:
             notes.append(
                 f"{_sensors(len(known.sensors) - len(mine), 'missing')}: what was learned about them is not checked"
             )
-        return replace(system, sensors=read_alike(system.sensors, known.checks.rules.bins)), notes
+        alike = read_alike(system.sensors, known.checks.rules.bins)
+        # Without rules there are no bins; a short time may show two values of a number, or numbers for states.
+        states = [id for id in alike.ids if id in known.categorical]
+        numbers = [id for id in alike.ids if id not in known.categorical]
+        return replace(system, sensors=alike.with_states(states, numbers=numbers)), notes
 
     def explain(self, at: Any = None) -> Explanation:
         """Say why there is an alarm in the readings that were scored last.
@@ -466,6 +481,8 @@ class Detector:
             **({"controls": controls.to_dict()} if self.controls else {}),
             "calibration": known.calibration.to_dict(),
             "states": {id: list(states) for id, states in known.states.items()},
+            "categorical": sorted(known.categorical),
+            **(known.constants.to_dict() if known.constants else {}),
         }
         if known.residuals is not None:
             record["residuals"] = {**known.residuals.to_dict(), "arrays": _pack(known.residuals.to_arrays())}
@@ -512,6 +529,8 @@ class Detector:
                 tuple(map(_text, record["notes"])),
                 _residuals_of(record["residuals"]) if "residuals" in record else None,
                 {_text(id): tuple(map(_text, states)) for id, states in record["states"].items()},
+                constants=Constants.from_dict({"constants": [], **record}),
+                categorical=frozenset(map(_text, record["categorical"])),
             )
         except OSError as error:
             raise RunError(f"cannot be read: {error.strerror}", where=str(path)) from error

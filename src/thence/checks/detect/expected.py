@@ -136,7 +136,8 @@ class Expected:
         # Conditions are clipped to what was read in normal time, but what is judged is not.
         beyond = (values - np.clip(values, self.low, self.high)) / divisor
         error = (own / diagonal + beyond) * divisor
-        wider = np.sqrt(np.maximum(plain / diagonal, 1.0))
+        # The variance ratio, not its root: nobody has checked how far off what is left is, and it is never as linear.
+        wider = np.maximum(plain / diagonal, 1.0)
         return np.where(known, error, np.nan), wider
 
     def _conditions_of(self, flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -26,8 +26,8 @@ WORST, SLOW = "residual, worst", "residual, slow"
 _OWN = ("clip", "worst", "slow", "most", "rows", "longest_still")  # arrays of their own
 _MONTH = 30  # days; a level of a sensor is exceeded once in so many
 _SLOW_DAYS, _SQUARE_DAYS = 28, 90
-_WEEKS_FROM = 70  # days from which folds are weeks
 _FOLDS = 5
+_READ = 0.5  # of the frames in which the usual column is read
 _MOST_SQUARED = 400  # columns
 _MOST_COLUMNS = 4000
 _CLIP = 3.0  # times the level: one frame that is far out must not be remembered for days
@@ -264,6 +264,14 @@ class ResidualChecks:
             state.moved[column] = state.hour
         state.means, state.flags = state.means[-1:] * 0.0, state.flags[-1:] * 0.0
 
+    def alarming_above(self, threshold: float) -> ResidualChecks:
+        """Return the same checks for a threshold of the worst sensor: what is clipped must still be able to exceed it.
+
+        Args:
+            threshold: The threshold, in units of the levels.
+        """
+        return replace(self, clip=np.maximum(self.clip, 2 * threshold * self.worst))
+
     def channels(self, signals: Signals) -> dict[str, Floats]:
         """Return the channels, one value per frame each.
 
@@ -371,8 +379,16 @@ def columns_of(readings: WindowedReadings, columns: tuple[tuple[str, str], ...])
     return out
 
 
+def _often_read(readings: WindowedReadings, columns: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The columns that are read half as often as the usual one: of others too little is known to rely on them."""
+    known = (~np.isnan(columns_of(readings, columns))).sum(axis=0)
+    usual = float(np.median(known)) if len(known) else 0.0
+    return tuple(one for one, n in zip(columns, known.tolist(), strict=True) if n and n >= _READ * usual)
+
+
 def _folds(blocks: Ints, days: int) -> Ints:
-    parts = blocks // 7 if days >= _WEEKS_FROM else blocks
+    """Folds of weeks, or of fewer days if there are less than ten weeks: days that follow one another are alike."""
+    parts = (blocks - blocks[:1]) // min(max(days // 10, 1), 7)
     return np.asarray(np.unique(parts, return_inverse=True)[1].ravel() % _FOLDS)
 
 
@@ -395,7 +411,7 @@ def fit_residuals(
     if len(days) < LEAST_DAYS:
         return None, {}, f"{len(days)} normal day{'' if len(days) == 1 else 's'} cannot show how days differ"
     long = not scale.is_short and len(days) >= _SLOW_DAYS
-    columns = choose_columns(readings, states=long)
+    columns = _often_read(readings, choose_columns(readings, states=long))
     if not columns or len(columns) > _MOST_COLUMNS:
         return None, {}, f"{len(columns)} columns, and 1 to {_MOST_COLUMNS:,} can be compared with one another"
     values = columns_of(readings, columns)

@@ -212,7 +212,7 @@ def tell_changed(constant: Constant, value: str | float, *, start: int, every: i
         every: Length of a window in microseconds.
         number: Number of the alert.
     """
-    sentence = constant.describe_change(value, np.datetime64(start, "us"))
+    sentence = constant.describe_change(constant.word_of(value), np.datetime64(start, "us"))
     details = {"sensor": constant.sensor, "key": constant.key, "always": constant.value, "reads": value}
     message = f"Never seen before: {sentence}."
     return Alert(number, "changed", format_time(start + every), message, details)

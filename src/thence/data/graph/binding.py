@@ -198,8 +198,9 @@ def bind(
 
     Without ``rule`` and ``table``, default rules are tried: the sensor id is the series reference, id, identifier,
     name, IRI, label or BACnet object of a node; then forms such as ``Node_12_pressure``, ``Link_12_flow`` and
-    ``Pipe_12``; then ``pressure_12``; then one of these names in another case or with other separators, if it is the only such name
-    among the sensors and among the nodes; then a part of a name with parts: ``site/pump_1/flow`` belongs to ``Pump 1``.
+    ``Pipe_12``; then ``pressure_12``; then one of these names in another case or with other separators, if it is the
+    only such name among the sensors and among the nodes; then a part of a name with parts: ``site/pump_1/flow`` belongs
+    to ``Pump 1``.
 
     Args:
         sensors: Sensor ids, or an object with ``ids``, such as ``SensorData``.

@@ -746,6 +746,8 @@ def _step_name(step: Step) -> str:
     words = _words(step.label)
     if step.direction == "any":
         return f"{plural} {' '.join(words)} there" if words else f"{plural} next to it"
+    if step.label == "hasPart" and step.direction != "any":
+        return f"{plural} that are part of it" if step.direction == "out" else f"{plural} that it is part of"
     if step.direction == "out":
         return f"{plural} it {' '.join(words)}"
     verb = {"has": "have", "is": "are"}.get(words[0], words[0].removesuffix("s"))

@@ -31,7 +31,8 @@ _CLASSES = {
 _QUANTITIES = {
     "Temperature": "temperature", "VolumeFlowRate": "flow", "MassFlowRate": "flow", "Pressure": "pressure",
     "StaticPressure": "static pressure", "RelativeHumidity": "humidity", "Power": "power",
-    "ElectricPower": "electric power", "ActivePower": "electric power", "ThermalPower": "thermal power", "HeatFlowRate": "thermal power",
+    "ElectricPower": "electric power", "ActivePower": "electric power", "ThermalPower": "thermal power",
+    "HeatFlowRate": "thermal power",
     "Energy": "energy", "Illuminance": "illuminance", "MoleFraction": "co2", "AmountOfSubstanceFraction": "co2",
     "Concentration": "co2", "Speed": "speed", "AngularVelocity": "speed", "Frequency": "speed",
     "Occupancy": "occupancy",

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.matching import most_specific_label, with_ancestors
 from thence.data.graph.ontology import Ontology
+from thence.data.graph.point_names import is_point
 from thence.data.graph.sensor_kinds import plain_name
 
 CONTAINS = frozenset({
@@ -36,8 +37,6 @@ _HOLDS = ("hosts", "containsElement", "contains")
 """Relations from a unit to all kinds of things, of which some are points."""
 _IS_HELD_BY = ("isHostedBy", "isContainedIn")
 _POINT_RELATIONS = frozenset({*_HAS_POINT, *_IS_POINT_OF, *_HOLDS, *_IS_HELD_BY})
-_POINT_WORDS = ("point", "sensor", "actuator", "setpoint", "command", "status", "alarm", "parameter")
-"""The last words of the names of classes of points."""
 _HAS_PART = ("hasPart",)
 _IS_PART_OF = ("isPartOf",)
 _EQUIPMENT = "Equipment"
@@ -113,7 +112,7 @@ def _owners(graph: KnowledgeGraph, carrying: frozenset[str]) -> dict[str, str]:
     out = {}
     for node in sorted(carrying):
         holders = _linked(graph, node, _HAS_POINT, _IS_POINT_OF)
-        if not holders and is_point_class(graph.node(node).labels):
+        if not holders and is_point(graph.node(node).labels):
             holders = _linked(graph, node, _HOLDS, _IS_HELD_BY)
         holds = {e.target for e in graph.out_edges(node, _HAS_POINT + _HOLDS)}
         holds |= {e.source for e in graph.in_edges(node, _IS_POINT_OF + _IS_HELD_BY)}
@@ -127,15 +126,6 @@ def _owners(graph: KnowledgeGraph, carrying: frozenset[str]) -> dict[str, str]:
 def _linked(graph: KnowledgeGraph, node: str, into: tuple[str, ...], out_of: tuple[str, ...]) -> set[str]:
     """The nodes with an edge ``into`` a node, or that an edge ``out_of`` it leads to."""
     return {e.source for e in graph.in_edges(node, into)} | {e.target for e in graph.out_edges(node, out_of)}
-
-
-def is_point_class(labels: Iterable[str]) -> bool:
-    """Return whether a node with these labels is a point of an equipment, by the last word of its class.
-
-    Args:
-        labels: The labels of the node.
-    """
-    return any(plain_name(label).split("_")[-1] in _POINT_WORDS for label in labels)
 
 
 def _wholes(graph: KnowledgeGraph, units: frozenset[str], ontology: Ontology | None) -> dict[str, str]:

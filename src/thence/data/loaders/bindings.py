@@ -12,7 +12,13 @@ from typing import Any
 from thence._base.settings.documents import parse_json, read_text
 from thence.data.graph.binding import Binding
 from thence.data.graph.knowledge_graph import EACH_PERIOD, KnowledgeGraph, is_date_name
-from thence.data.graph.name_rules import find_devices, find_identifiers, find_series_references
+from thence.data.graph.name_rules import (
+    NodeDirectory,
+    find_devices,
+    find_identifiers,
+    find_series_references,
+    plain_spelling,
+)
 from thence.data.loaders.csv_tables import read_csv_table
 from thence.data.loaders.loader import Loader, LoadOptions
 from thence.data.loaders.triples import SUFFIXES
@@ -34,6 +40,44 @@ def read_csv(paths: Sequence[Path], options: LoadOptions) -> Binding:
             raise _dated(table.columns[place], where=str(path))
     pairs = ((f"line {line}", row[at[0]].strip(), row[at[1]].strip()) for line, row in table.rows)
     return bind_pairs(pairs, where=str(path))
+
+
+def match_table(path: Path, sensors: Iterable[str], graph: KnowledgeGraph) -> Binding:
+    """Return the binding in a list of points whose columns have other heads than ``sensor`` and ``node``.
+
+    One column has the names of the sensors, another the names, labels or references of nodes, in any case and with any
+    separators: those with the most of each.
+
+    Args:
+        path: The CSV file.
+        sensors: The ids of the sensors.
+        graph: The graph.
+
+    Raises:
+        BindingError: If fewer than half of the rows of any two columns are a sensor and a node.
+    """
+    table = read_csv_table(path, needs=())
+    directory = NodeDirectory(graph)
+    known: dict[str, list[str]] = {}
+    for sensor in sensors:
+        known.setdefault(plain_spelling(sensor), []).append(sensor)
+    columns = [[row[at].strip() for _, row in table.rows] for at in range(len(table.columns))]
+    named = [[only[0] if len(only := known.get(plain_spelling(c), [])) == 1 else None for c in one] for one in columns]
+    nodes = [[(directory.look_up(c).or_else(directory.look_up_spelling(c))).node for c in one] for one in columns]
+    pairs = [
+        {s: n for s, n in zip(named[at], nodes[to], strict=True) if s is not None and n is not None}
+        for at in range(len(columns))
+        for to in range(len(columns))
+        if at != to
+    ]
+    best = max(pairs, key=len, default={})
+    if 2 * len(best) < len(table.rows) or not best:
+        raise BindingError(
+            "no two columns name sensors and nodes of the graph",
+            where=str(path),
+            hint="name the columns 'sensor' and 'node', or pass --read-binding sensor=… and node=…",
+        )
+    return Binding(best)
 
 
 def read_json(paths: Sequence[Path], options: LoadOptions) -> Binding:

@@ -2,9 +2,9 @@
 
 A record is a node: its id without ``@``, its class from its markers, its other tags as properties. The class of a point
 is put together from its markers (``discharge air temp sensor`` is a ``Supply_Air_Temperature_Sensor``), that of
-equipment, spaces and sites has the name of Brick; the markers themselves are the property ``markers``. A reference is an edge with
-the name of its tag (``equipRef``), if its target is a record; otherwise it is a property. Records with the same id, in
-one file or several, are one node. This module reads models; histories are readings.
+equipment, spaces and sites has the name of Brick; the markers themselves are the property ``markers``. A reference is
+an edge with the name of its tag (``equipRef``), if its target is a record; otherwise it is a property. Records with the
+same id, in one file or several, are one node. This module reads models; histories are readings.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Graphs from RDF: types become labels, literals become properties, links between resources become edges.
 
 Ids are local names (``Room1``), with a prefix if two namespaces share a name; the property ``iri`` holds the full
-name. A blank node is named after the statement that refers to it (``AHU/area``), so that its id is the same every time
-the file is read. Vocabulary (classes, properties, ontology headers) is left out. A property may have several values;
-those of names and comments are joined by ``; ``. Of several languages English is kept, else the values without a
-language.
+name. A blank node has its label as id, or its class if it is a thing of another thing (``Fan of AHU``), else the name
+of the statement that refers to it (``AHU/area``), so that its id is the same every time the file is read. Vocabulary
+(classes, properties, ontology headers) is left out. A property may have several values; those of names and comments are
+joined by ``; ``. Of several languages English is kept, else the values without a language.
 
 Value nodes are folded into properties: ``:room :area [ qudt:value 12.5 ; qudt:unit unit:M2 ]`` uses a node to state
 that the area is 12.5 m². A node is such a value if exactly one statement refers to it, it has one number or string
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thence.data.graph.habits import INVERSES
 from thence.data.graph.knowledge_graph import KnowledgeGraph
 from thence.data.graph.ontology import ADMINISTRATIVE
 from thence.data.graph.records import Edge, Node, Value, Values, join_values
@@ -164,6 +165,9 @@ _SCHEMA_TYPES = {
     *(SHACL + name for name in ("NodeShape", "PropertyShape")),
 }
 _TEXTS = ADMINISTRATIVE | {"name"}
+_LABELS = ("label", "prefLabel")
+_OF_THINGS = frozenset({*INVERSES, *INVERSES.values(), "contains"})
+"""Relations between things, to which people refer by name."""
 _ANNOTATIONS = {RDFS + "seeAlso", RDFS + "isDefinedBy", "http://purl.org/dc/terms/license"}
 _INTEGERS = {
     *("integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger"),
@@ -358,8 +362,17 @@ class _ResourceNames:
                 source, predicate = referrers[term]
                 above = names.get(source) or found[source]
                 # Names of nested nodes would grow with each level.
-                found[term] = claim(f"{above if len(above) <= _LONGEST_ID else '_:blank'}/{predicate}")
+                short = above if len(above) <= _LONGEST_ID else "_:blank"
+                found[term] = claim(self._title(term, short, predicate) or f"{short}/{predicate}")
         return found
+
+    def _title(self, term: Subject, above: str, predicate: str) -> str:
+        """What a blank node is called for people: its label, or its class if it is a thing of another thing."""
+        content = self._described[term]
+        labels = [str(value) for name in _LABELS for value in _combine(content.literals.get(name, []))]
+        if labels and labels[0].strip():
+            return labels[0]
+        return f"{next(iter(content.labels))} of {above}" if content.labels and predicate in _OF_THINGS else ""
 
 
 def _make_node(term: Subject, content: Description, name: str, where: str) -> Node:

@@ -1,9 +1,9 @@
 """Codes: numbers that are written where there is no reading, such as −999.
 
 A number is like a code if it is the lowest or highest of its sensor, occurs again, is farther from its nearest
-neighbour than any others are from theirs, and either has a sign or size that no other has, or is one that is used as a
-code. What several sensors share is left out; what only one has is noted, since only the user knows what it means. 0 is
-never a code. Of what is only scanned, the first rows are looked at.
+neighbour than any others are from theirs, and either is whole and has a sign or size that no other has, or is one that
+is used as a code. What several sensors share is left out; what only one has is noted, since only the user knows what it
+means. 0 is never a code. Of what is only scanned, the first rows are looked at.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import polars as pl
 
 from thence.data.readers.columns import TypedTable
 from thence.data.readings.cleaning import quote_names
+from thence.data.readings.few_values import column_batches
 from thence.data.readings.frames import collect
 
 SAMPLE_ROWS = 100_000
@@ -136,7 +137,7 @@ def find_codes(parts: Sequence[TypedTable], ids: Collection[str]) -> Codes:
 
 
 def _may_be_code(end: float) -> bool:
-    return end in CODES or abs(end) >= HUGE or end < 0
+    return end in CODES or abs(end) >= HUGE or (end < 0 and end == round(end))
 
 
 def _stands_apart(code: float, numbers: npt.NDArray[np.float64]) -> bool | None:
@@ -170,21 +171,20 @@ def _ends(part: TypedTable, ids: Sequence[str]) -> Iterator[tuple[str, float, fl
     if not ids:
         return
     if part.wide:
-        cells = {id: pl.col(id).cast(pl.Float64) for id in ids}
-        cells = {id: cell.filter(cell.is_finite()) for id, cell in cells.items()}
-        ends = [
-            end.alias(f"{k} {n}")
-            for k, id in enumerate(ids)
-            for n, end in enumerate((cells[id].min(), cells[id].max()))
-        ]
-        row = collect(frame.select(ends), source=source).row(0)
-        found = [(id, row[2 * k], row[2 * k + 1]) for k, id in enumerate(ids)]
+        found: list[tuple[str, float | None, float | None]] = []
+        for some, columns in column_batches(frame, ids, source, in_memory=part.table.in_memory):
+            cells = [pl.col(id).cast(pl.Float64) for id in some]
+            cells = [cell.filter(cell.is_finite()) for cell in cells]
+            lows = [cell.min().alias(f"low {k}") for k, cell in enumerate(cells)]
+            highs = [cell.max().alias(f"high {k}") for k, cell in enumerate(cells)]
+            row = collect(columns.select(*lows, *highs), source=source).row(0)
+            found += zip(some, row, row[len(some) :], strict=False)
     else:
         value = pl.col("value").cast(pl.Float64)
         rows = frame.select(pl.col("sensor").cast(pl.String), value).filter(pl.col("value").is_finite())
         grouped = rows.group_by("sensor").agg(pl.col("value").min().alias("low"), pl.col("value").max().alias("high"))
         found = [row for row in collect(grouped, source=source).iter_rows() if row[0] in ids]
-    yield from ((id, low, high) for id, low, high in found if low is not None)
+    yield from ((id, low, high) for id, low, high in found if low is not None and high is not None)
 
 
 def _readings(part: TypedTable, ids: Sequence[str]) -> Iterator[tuple[str, pl.Series]]:

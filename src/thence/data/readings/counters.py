@@ -38,6 +38,7 @@ _WORDS = frozenset({
 """Words in the names of meters."""
 LEAST_READINGS = 100
 LEAST_RISES = 20
+LEAST_RATES, LEAST_RATES_UNNAMED = 2, 10
 MOST_FALLS = 0.02  # share of the steps that may be resets, of what is named like a meter
 MOST_FALLS_UNNAMED = 2
 RISING = 0.5  # share of the steps in which something rises that is not named like a meter
@@ -102,16 +103,19 @@ def _decimals(values: Floats) -> int:
     return next(exact, MOST_DECIMALS)
 
 
-def is_counter(values: Floats, *, named: bool) -> bool:
+def is_counter(times: npt.NDArray[np.int64], values: Floats, *, named: bool) -> bool:
     """Return whether readings are those of a counter.
 
     Args:
-        values: The readings in the order of time.
+        times: The times of the readings in microseconds, in order.
+        values: The readings.
         named: Whether the name, kind or unit of the sensor is that of a meter.
 
     Examples:
-        >>> is_counter(np.cumsum(np.arange(500) % 7.0), named=True), is_counter(np.sin(np.arange(500)), named=True)
-        (True, False)
+        >>> hours = 3_600_000_000 * np.arange(500)
+        >>> shown = (np.cumsum(np.arange(500) % 7.0), 2 + np.sin(np.arange(500)), np.arange(500.0))
+        >>> [is_counter(hours, one, named=True) for one in shown]
+        [True, False, False]
     """
     if len(values) < LEAST_READINGS:
         return False
@@ -120,7 +124,11 @@ def is_counter(values: Floats, *, named: bool) -> bool:
     if len(falls) > max(MOST_FALLS_UNNAMED, MOST_FALLS * len(steps) if named else 0) or values.min() < 0:
         return False
     rises = steps[steps > 0].round(_decimals(values))
-    if len(rises) < max(LEAST_RISES, 0 if named else RISING * len(steps)) or len(np.unique(rises)) < 2:
+    if len(rises) < max(LEAST_RISES, 0 if named else RISING * len(steps)):
+        return False
+    # A ramp rises at one rate, also where rows are missing.
+    rates = np.unique((rises / (np.diff(times)[steps > 0] / 3.6e9)).round(MOST_DECIMALS))
+    if len(rates) < (LEAST_RATES if named else LEAST_RATES_UNNAMED):
         return False
     return bool((values[falls + 1] <= NEAR_ZERO * values[falls]).all())
 
@@ -134,8 +142,8 @@ def find_counters(data: SensorData) -> tuple[str, ...]:
     sensors = {sensor.id: sensor for sensor in data.sensors if not sensor.categorical}
     return tuple(
         id
-        for id, _, values in _series(data, sensors)
-        if is_counter(values, named=bool(_unit_of(sensors[id]) or _is_named(sensors[id])))
+        for id, times, values in _series(data, sensors)
+        if is_counter(times, values, named=bool(_unit_of(sensors[id]) or _is_named(sensors[id])))
     )
 
 
@@ -143,14 +151,16 @@ def _series(data: SensorData, ids: Collection[str]) -> Iterator[tuple[str, npt.N
     """Yield sensors with the times and values of their readings."""
     frame = data.lazy.collect()
     if data.layout == "wide":
-        parts = (
-            (id, frame.select("time", pl.col(id).alias("value")).drop_nulls()) for id in ids if id in frame.columns
-        )
-    else:
-        rows = frame.select(pl.col("sensor").cast(pl.String), "time", "value").drop_nulls()
-        rows = rows.filter(pl.col("sensor").is_in(list(ids)))
-        parts = ((str(id), part) for (id,), part in rows.group_by("sensor", maintain_order=True))
-    yield from ((id, part["time"].to_physical().to_numpy(), part["value"].to_numpy()) for id, part in parts)
+        times = frame["time"].to_physical().to_numpy()
+        there = set(frame.columns)
+        for id in (id for id in ids if id in there):
+            cells = frame[id]
+            own = times[cells.is_not_null().to_numpy()] if cells.null_count() else times
+            yield id, own, cells.drop_nulls().to_numpy()
+        return
+    rows = frame.select(pl.col("sensor").cast(pl.String), "time", "value").drop_nulls()
+    for (id,), part in rows.filter(pl.col("sensor").is_in(list(ids))).group_by("sensor", maintain_order=True):
+        yield str(id), part["time"].to_physical().to_numpy(), part["value"].to_numpy()
 
 
 def _is_named(sensor: Sensor) -> bool:

@@ -320,16 +320,16 @@ _REASONS = (
         ("faithful", "Aerial w-s"),
         ("faithful", "Aerial wo-s"),
         lambda with_, without: with_ < without,
-        "Support and coverage of Aerial come from constants. As described, most of its rules with semantics have a "
-        "static property as their consequent: {shares}. Such a property never changes, so the rules have high support "
-        "and say nothing: mean Zhang {pairs} without semantics.",
+        "Aerial's rules with semantics conclude constants. In our reconstruction of the text, most of them have a "
+        "static property as their consequent: {shares}. Such a property never changes, so these rules have high "
+        "support whatever the readings: mean Zhang {pairs} without semantics.",
     ),
     _Reason(
         "support",
         ("corrected", "FP-Growth w-s (ids dropped, no properties)"),
         ("corrected", "FP-Growth w-s"),
         lambda bare, full: bare > full,
-        "Support of FP-Growth comes from dropped sensor ids: “some sensor” is easier to satisfy than “this sensor”. "
+        "Dropping sensor ids raises the support of FP-Growth: “some sensor” is easier to satisfy than “this sensor”. "
         "Items without any property have more support than items with them: {pairs}.",
     ),
     _Reason(
@@ -337,8 +337,8 @@ _REASONS = (
         ("corrected", "FP-Growth wo-s"),
         ("corrected", "Aerial wo-s"),
         lambda exhaustive, aerial: exhaustive < 2 * aerial,
-        "Aerial is concise beside exhaustive mining of another table. On the same table, at half of Aerial's mean "
-        "support, exhaustive mining has about as many rules: {pairs}.",
+        "Aerial has far fewer rules than exhaustive mining of another table. On the same table, at half of Aerial's "
+        "mean support, exhaustive mining has about as many rules: {pairs}.",
     ),
     _Reason(
         "zhang",

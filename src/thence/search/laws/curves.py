@@ -154,7 +154,7 @@ class _Sums:
     def of(x: Floats, y: Floats) -> _Sums:
         y = y - y.mean()
         parts = np.stack([np.ones(len(x)), x, x * x, y, x * y])
-        return _Sums(x, np.concatenate([np.zeros((5, 1)), np.cumsum(parts, axis=1)], axis=1), float(y @ y))
+        return _Sums(x, np.concatenate([np.zeros((5, 1)), np.cumsum(parts, axis=1)], axis=1), float((y * y).sum()))
 
     def errors(self, low: Floats, high: Floats) -> Floats:
         """The sum of squares that the best line of the driver, clipped at knees, leaves."""
@@ -174,10 +174,10 @@ class _Sums:
 def _line(driver: Floats, values: Floats, low: float, high: float, form: str) -> Curve | None:
     basis = np.clip(driver, low, high)
     centred = basis - basis.mean()
-    variance = float(centred @ centred)
+    variance = float((centred * centred).sum())
     if variance <= 0:
         return None
-    slope = float(centred @ (values - values.mean())) / variance
+    slope = float((centred * (values - values.mean())).sum()) / variance
     return Curve(form, float(values.mean() - slope * basis.mean()), slope, low, high)
 
 

@@ -44,6 +44,7 @@ from thence.search.laws.trials import (
     rounded,
     try_formula,
 )
+from thence.search.laws.written import bind_names, trial_of
 from thence.statements.laws.bands import MARGIN, Band, round_up
 from thence.statements.laws.counting import count_at
 from thence.statements.laws.forms import FORMS
@@ -51,7 +52,7 @@ from thence.statements.laws.formula import Formula
 from thence.statements.laws.law import Law, PlaceCounts
 from thence.statements.laws.places import Clock
 from thence.statements.laws.sensor_places import ANYWHERE, SensorPlaces, no_carriers
-from thence.statements.laws.terms import Combination, Term
+from thence.statements.laws.terms import Combination, Condition, Term
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -121,6 +122,7 @@ def search_physics(
     system: System,
     *,
     settings: LawSettings | None = None,
+    formulas: Sequence[str] = (),
     progress: Progress = silent,
 ) -> list[Law]:
     """Find formulas that engineers know: set points, curves, products, mixing, meters, duplicates.
@@ -131,9 +133,14 @@ def search_physics(
         readings: The readings, in windows.
         system: The system that they belong to, or several systems.
         settings: What counts as a law.
+        formulas: Formulas to try beside these, such as ``"power = k * flow * (supply - return)"``.
         progress: Receives the progress.
+
+    Raises:
+        ConfigError: If a formula is none, or its names are those of no sensors.
     """
     chosen = settings or LawSettings()
+    written = [Formula(text) for text in formulas]
     carriers = _carriers(readings, system)
     clock = Clock.of(readings, chosen.fit_share)
     found: list[Find] = []
@@ -146,12 +153,21 @@ def search_physics(
                 one = _try(candidate, site)
                 if one is not None:
                     own.append(one)
+        for formula in written:
+            own += [one for each in _written(formula, site) if (one := _try(each, site)) is not None]
         found += own
     progress("searching formulas", 1, 1)
     laws = [
         law for group in _joined(_distinct(found)) if (law := _counted(group, readings, carriers, clock)) is not None
     ]
     return sorted(laws, key=lambda law: (law.definition.order, law.form, -law.places, -law.rows))[: chosen.max_laws]
+
+
+def _written(formula: Formula, site: SiteData) -> Iterator[Candidate]:
+    """Yield the sensors that a formula of the user may be about."""
+    for binding in bind_names(formula, site.numeric):
+        right = {name: binding[name] for name in formula.names if name in binding}
+        yield Candidate(trial_of(formula, binding), binding[formula.left], right)
 
 
 def _carriers(readings: WindowedReadings, system: System) -> Carriers:
@@ -191,7 +207,7 @@ def _try(candidate: Candidate, site: SiteData) -> Find | None:
         best = None if passed is None else Find(candidate, passed, None)
     if trial.is_physical or (best is not None and (best.passed.is_computed or trial.form in _PLAIN)):
         return best
-    for guard in site.guards_for(candidate.sensors, status_only=candidate.needs_guard):
+    for guard in site.guards_for(candidate.sensors, own_only=candidate.needs_guard):
         passed = run(guard)
         if passed is None:
             continue
@@ -236,10 +252,10 @@ def _robust_factor(left: Floats, right: Floats) -> float | None:
     """The factor of a proportion: a ratio of sums, which independent noise does not bias, without what is far off."""
     known = np.isfinite(left) & np.isfinite(right)
     left, right = left[known], right[known]
-    square = float(right @ right)
+    square = float((right * right).sum())  # a sum: short products of vectors do not gain from threads
     if square <= 0:
         return None
-    factor = float(left @ right) / square
+    factor = float((left * right).sum()) / square
     for _ in range(2):
         apart = np.abs(left - factor * right)
         near = apart <= max(5 * float(np.median(apart)), float(np.quantile(apart, 0.9)))
@@ -390,10 +406,10 @@ def _alike_values(site: SiteData, first: Slot, second: Slot) -> bool:
     known = ~np.isnan(one) & ~np.isnan(two)
     if known.sum() < 50:
         return False
-    one, two = one[known], two[known]
-    if one.std() <= 0 or two.std() <= 0:
-        return False
-    return float(np.corrcoef(one, two)[0, 1]) > 0.9
+    step = max(int(known.sum()) // _LOOKED_AT, 1)
+    one, two = one[known][::step], two[known][::step]
+    one, two = one - one.mean(), two - two.mean()
+    return float((one * two).sum()) > 0.9 * float(np.sqrt((one * one).sum() * (two * two).sum())) > 0
 
 
 def _copies(found: Iterable[Find]) -> frozenset[str]:
@@ -672,8 +688,8 @@ def search_curves(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
 ENDS = ("first", "second")
 """The names of the two ends of what a flow passes."""
 _EXPONENTS = (1.0, 2.5)  # between laminar flow and full turbulence
-_LOOKED_AT = 4_000  # rows of a pipe that show its exponent
-_NEEDED_PIPES, _TRIED_PIPES = 3, 40
+_LOOKED_AT = 5_000  # rows that show how two sensors are related
+_NEEDED_PIPES = 3
 
 
 def search_head_losses(site: SiteData, found: list[Find]) -> Iterator[Candidate]:
@@ -731,11 +747,13 @@ def _own_exponent(pipe: Candidate, site: SiteData) -> tuple[float, float] | None
     if len(x) < 50 or x.std() < 0.02:
         return None
     x, y = x - x.mean(), y - y.mean()
-    slope = float(x @ y) / float(x @ x)
-    return (slope, float(x @ x)) if explained(y, y - slope * x) >= 0.5 else None
+    weight = float((x * x).sum())
+    slope = float((x * y).sum()) / weight
+    return (slope, weight) if explained(y, y - slope * x) >= 0.5 else None
 
 
 _MIN_ALTERNATE, _MIN_LATER_R2, _MIN_IN_BAND, _MIN_GAIN, _MIN_WEEKS = 0.4, 0.2, 0.75, 0.15, 0.75
+_WIDEST = 0.35  # of the spread: a curve with a wider band says little
 _CLEARLY = 0.02  # by which a curve of all seasons has to hold more often than that of the first part
 
 
@@ -764,7 +782,8 @@ def _judge_curve(trial: Trial, values: Values, times: Times, met: Bools, guard: 
     weeks = times.blocks(max(1, min(7, times.span_days // 8)))
     best: _Curved | None = None
     for fitted_on, rest, every in ((early, late, 0), (known & even, known & ~even, days)):
-        chosen = choose_curve(driver[fitted_on], left[fitted_on], weeks[fitted_on]) if rest.any() else None
+        some = np.flatnonzero(fitted_on)[:: max(int(fitted_on.sum()) // _LOOKED_AT, 1)]
+        chosen = choose_curve(driver[some], left[some], weeks[some]) if rest.any() else None
         if chosen is None or chosen.form == "constant":
             continue
         made = _curved(chosen, left, driver, fitted_on, rest, every)
@@ -797,7 +816,7 @@ def _curved(chosen: Curve, left: Floats, driver: Floats, fitted_on: Bools, rest:
     band = MARGIN * float(np.quantile(apart[fitted_on], COVERED))
     band = round_up(max(band, find_resolution(left[fitted_on][:20_000]), FINEST * central(left[fitted_on])))
     share = float((apart[rest] <= band).mean())
-    if share < _MIN_IN_BAND:
+    if share < _MIN_IN_BAND or band > _WIDEST * central(left[fitted_on | rest]):
         return None
     seen = float(driver[fitted_on].min()), float(driver[fitted_on].max())
     rows = int((fitted_on | rest).sum())
@@ -886,6 +905,8 @@ def _without_chains(found: list[Find]) -> list[Find]:
 def _family(one: Find) -> str:
     """Forms of which a reading has one: by its set point, by its product, by its duplicate."""
     form = one.candidate.trial.form
+    if form == "formula":
+        return one.candidate.trial.formula.text
     return f"{form} {one.candidate.right['other'].id}" if form == "offset" else form
 
 
@@ -893,8 +914,7 @@ def _joined(found: Iterable[Find]) -> list[list[Find]]:
     """Finds that say the same of sensors of the same names at several places."""
     groups: defaultdict[tuple[object, ...], list[Find]] = defaultdict(list)
     for one in found:
-        condition = None if one.guard is None else one.guard.condition
-        groups[_form(one), _sides(one), condition].append(one)
+        groups[one.candidate.trial.formula.text, _form(one), _sides(one), _condition(one)].append(one)
     out: list[list[Find]] = []
     for group in groups.values():
         rest = sorted(group, key=lambda one: one.passed.band)
@@ -907,6 +927,14 @@ def _joined(found: Iterable[Find]) -> list[list[Find]]:
             out.append(sorted(own.values(), key=lambda one: one.candidate.subject.id))
             rest = [one for one in rest if own.get(one.candidate.subject.id) is not one]
     return out
+
+
+def _condition(one: Find) -> Condition | None:
+    """The condition of a find, with the place of its sensor if that is another one."""
+    if one.guard is None:
+        return None
+    own = {slot.place for slot in one.candidate.sensors}
+    return one.guard.condition if one.guard.slot.place in own else replace(one.guard.condition, at=one.guard.slot.place)
 
 
 def _form(one: Find) -> str:
@@ -936,13 +964,14 @@ def _counted(group: list[Find], readings: WindowedReadings, carriers: Carriers, 
         left,
         right,
         Band(band),
-        condition=None if first.guard is None else first.guard.condition,
+        condition=_condition(first),
         min_confidence=0.9 if first.candidate.trial.form == "above" else 0.75,
         by_place=tuple(
             PlaceCounts(name, 0, 0, 0, 0, 0, None, one.passed.parameters, _sensor_ids(one))
             for name, one in zip(names, group, strict=True)
         ),
         remark=remark,
+        formula=first.candidate.trial.formula.text if _form(first) == "formula" else "",
     )
     counted = count_at(law, SensorPlaces.of_law(law, readings, carriers, clock), keepers=True)
     if counted.later_bound is None or counted.later_bound < law.min_confidence:

@@ -7,7 +7,7 @@ added by ``thence.search.laws.physics``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,6 +56,7 @@ def search_laws(
     system: System,
     *,
     settings: LawSettings | None = None,
+    formulas: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Laws:
     """Find the laws of a plant: what holds at every place of a kind, and the formulas that its sensors obey.
@@ -67,9 +68,11 @@ def search_laws(
         readings: The readings, in windows.
         system: The system that they belong to, or several systems. Without a graph, only formulas are found.
         settings: What counts as a law; by default ``LawSettings()``.
+        formulas: Formulas to try beside the known ones; those that do not hold are in the notes.
         progress: Receives the progress.
 
     Raises:
+        ConfigError: If a formula is none, or its names are those of no sensors.
         BindingError: If a sensor is bound to a node that is not in the graph.
 
     Examples:
@@ -86,13 +89,15 @@ def search_laws(
     notes: tuple[str, ...] = ()
     if system.graph is not None and system.binding is not None:
         found, known, notes = _search_patterns(readings, system, chosen, progress)
-    formulas = search_physics(readings, system, settings=chosen, progress=progress)
-    return Laws((*found, *(law for law in formulas if not _is_known(law, known))), notes)
+    physics = search_physics(readings, system, settings=chosen, formulas=formulas, progress=progress)
+    kept = {law.formula for law in physics}
+    missed = [f"the formula '{text}' does not hold at any place" for text in formulas if text not in kept]
+    return Laws((*found, *(law for law in physics if law.formula or not _is_known(law, known))), (*notes, *missed))
 
 
 def _is_known(law: Law, known: frozenset[frozenset[str]]) -> bool:
-    """Whether other laws relate the same sensors at every place of a formula."""
-    return all(frozenset(one.sensors[: len(law.terms)]) in known for one in law.by_place)
+    """Whether other laws relate the same sensors, two or more, at every place of a formula."""
+    return len(law.terms) > 1 and all(frozenset(one.sensors[: len(law.terms)]) in known for one in law.by_place)
 
 
 def _search_patterns(
@@ -121,7 +126,12 @@ def _search_patterns(
     selection = LawSelection(chosen, fitted, fitted + at_times, max(len(splits), 1))
     for group, places in groups:
         selection.add_best(group, places)
-    related = frozenset(frozenset(id for _, id in own) for laws in selection.signatures for own in laws)
+    related = frozenset(
+        frozenset(id for _, id in own)
+        for (law, _), places_of in zip(selection.laws, selection.signatures, strict=True)
+        if law.definition.is_equation or law.definition.has_factor
+        for own in places_of
+    )
     return selection.best(), related, (*carriers.units.notes, *notes)
 
 

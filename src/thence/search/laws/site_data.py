@@ -73,6 +73,8 @@ class SiteData:
         """
         if not name:
             return 0.0
+        if not slot.node:
+            return float("nan")
         value = self.carriers.index.graph.node(slot.node).properties.get(name)
         return float(value) if isinstance(value, (int, float)) else float("nan")
 
@@ -161,16 +163,16 @@ class SiteData:
         if _RARE <= share <= 1 - _RARE:
             yield guard
 
-    def guards_for(self, terms: Sequence[Slot], *, status_only: bool = False) -> list[Guard]:
+    def guards_for(self, terms: Sequence[Slot], *, own_only: bool = False) -> list[Guard]:
         """Return the conditions that a formula of some sensors may have, those of its own place first.
 
         Args:
             terms: The sensors.
-            status_only: Whether only states count.
+            own_only: Whether only states of the same place count.
         """
         own = {slot.id for slot in terms}
         places = [slot for slot in terms if not slot.is_driver] or list(terms)
-        usable = [g for g in self.guards if g.slot.id not in own and (g.is_status or not status_only)]
+        usable = [g for g in self.guards if g.slot.id not in own and (g.is_status or not own_only)]
 
         def distance(guard: Guard) -> int:
             if any(guard.slot.is_with(slot) for slot in places):
@@ -178,5 +180,7 @@ class SiteData:
             return 1 if any(guard.slot.is_near(slot) for slot in places) else 2
 
         far = [guard for guard in usable if distance(guard) == 2 and guard.is_status]
-        chosen = [g for g in usable if distance(g) < 2] + (far if len(far) <= _MOST_FAR else [])
+        chosen = [g for g in usable if distance(g) < (1 if own_only else 2)]
+        if not own_only and len(far) <= _MOST_FAR:
+            chosen += far
         return sorted(chosen, key=lambda guard: (not guard.is_status, distance(guard)))[:_MOST_GUARDS]

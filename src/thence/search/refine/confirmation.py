@@ -7,7 +7,8 @@ often enough to be judged, and a lower bound of its confidence that respects mem
 
 What is to be expected without a relation is counted within places: where the states of one device are rare, whatever
 is read at that device alone goes with them. A place at which the antecedent always holds says nothing of itself, and
-is compared with all places.
+is compared with all places. It is counted within months, or weeks, too, and the larger counts: in a cold month all
+that is low in winter is low.
 
 Occasions are counted in two ways: episodes of the antecedent that are further apart than the memory of the consequent,
 and episodes between which the consequent was false. Of the latter it also counts how many begin when the consequent
@@ -172,12 +173,14 @@ class _Rows:
         n_frames: Number of frames.
         is_ordered: Whether frames follow each other in time.
         day: Frames of a day; 0 if that is no whole number.
+        periods: The first frame of each month, or week.
     """
 
     later: Words
     n_frames: int
     is_ordered: bool
     day: int
+    periods: Ints
 
     @classmethod
     def of(cls, block: Block, bank: Bank) -> _Rows:
@@ -185,7 +188,8 @@ class _Rows:
         width = bank.words.shape[1]
         padded = np.stack([np.pad(mask, (0, width - len(mask))) for mask in masks])
         places = np.searchsorted(np.unique(bank.frames_of), bank.frames_of)
-        return cls(padded[places], bank.n_frames, block.is_ordered, _frames_of_day(block))
+        starts = np.flatnonzero(np.diff(_numbers_of_periods(block), prepend=-1))
+        return cls(padded[places], bank.n_frames, block.is_ordered, _frames_of_day(block), starts)
 
     def look(self, states: RuleStates, target: Words, memory: float, confidence: float) -> _Seen:
         """Count the separate occasions on which a rule applied, and see whether chance explains what they show.
@@ -198,8 +202,8 @@ class _Rows:
         """
         applied = states.applicable & self.later
         if not self.is_ordered:
-            rows, read = float(popcount(applied).sum()), self.later & ~states.missing
-            share = float(popcount(target & read).sum() / max(int(popcount(read).sum()), 1))
+            rows, judged = float(popcount(applied).sum()), self.later & ~states.missing
+            share = float(popcount(target & judged).sum() / max(int(popcount(judged).sum()), 1))
             return _Seen(share, rows, float(chance(confidence, share, rows)), 1.0)
         places = np.flatnonzero(applied.any(axis=1))
         if not len(places):
@@ -215,7 +219,7 @@ class _Rows:
             together += (len(own) - 1) * likeness(inside, later) * likeness(holds & later, later)
         apart = float(count_occasions(inside, memory).sum()) / together
         trials, by_trials = self._try(inside, holds, known, together)
-        base = _expected(inside, holds, known, inside)
+        base = _expected(inside, holds, known, inside, self.periods)
         by_later = min(3 * min(float(chance(confidence, base, apart)), by_trials), 1.0)
         # What later time shows beyond doubt needs no other evidence.
         of_all = 1.0 if by_later <= BEYOND_DOUBT else self._try(whole, holds, present, together)[1]
@@ -227,35 +231,45 @@ class _Rows:
         trials = int(starts.sum())
         if not trials:
             return 0.0, 1.0
-        base = _expected(applies, holds, known, starts)
+        base = _expected(applies, holds, known, starts, self.periods)
         by_share = chance(shares[starts].mean(), max(base, 0.5), trials / together)
         hits, rate = timing(starts, holds, known, self.day)
         return trials / together, float(min(by_share, chance(hits / trials, rate, trials / together)))
 
 
-def _expected(applies: Bools, holds: Bools, known: Bools, counted: Bools) -> float:
+def _expected(applies: Bools, holds: Bools, known: Bools, counted: Bools, periods: Ints) -> float:
     """The share of rows in which a consequent would hold if it had no relation to the antecedent at any place.
 
     Args:
         applies: Places × frames: where the antecedent holds.
         holds: Where the consequent does.
         known: Where both are known.
-        counted: The rows that each place is weighed by.
+        counted: The rows that each place and period is weighed by.
+        periods: The first frame of each period.
 
     Examples:
         >>> hot = np.array([[1, 1, 0, 0], [0, 0, 0, 0]], bool)
         >>> off = np.array([[1, 1, 1, 1], [0, 0, 0, 0]], bool)
-        >>> _expected(hot, off, np.ones_like(hot), hot)  # what is hot now and then is always off
+        >>> _expected(hot, off, np.ones_like(hot), hot, np.array([0]))  # what is hot now and then is always off
         1.0
-        >>> _expected(off, off, np.ones_like(hot), off)  # of two places, one is always hot, and off
+        >>> _expected(off, off, np.ones_like(hot), off, np.array([0]))  # of two places, one is always hot, and off
         0.5
+        >>> _expected(hot, hot, np.ones_like(hot), hot, np.array([0, 2]))  # all of the first half is hot
+        1.0
     """
     rows, given = known.sum(axis=1), (applies & known).sum(axis=1)
     held = (holds & known).sum(axis=1)
     among_all = held.sum() / max(int(rows.sum()), 1)
     own = np.where(given < rows, held / np.maximum(rows, 1), among_all)
     weights = counted.sum(axis=1)
-    return float((own * weights).sum() / max(int(weights.sum()), 1))
+    within_places = float((own * weights).sum() / max(int(weights.sum()), 1))
+    if len(periods) < 2:
+        return within_places
+    rows, held, weights = (
+        np.add.reduceat(one, periods, axis=1, dtype=np.int64) for one in (known, holds & known, counted)
+    )
+    shares = held / np.maximum(rows, 1)
+    return max(within_places, float((shares * weights).sum() / max(int(weights.sum()), 1)))
 
 
 def _frames_of_day(block: Block) -> int:
@@ -269,12 +283,17 @@ def _frames_of_day(block: Block) -> int:
 
 def _periods(block: Block) -> list[Words]:
     """The months of the time, or its weeks if there are fewer than three months, as bitmaps."""
+    chosen = _numbers_of_periods(block)
+    return [pack_mask(chosen == one) for one in np.unique(chosen)] if block.times is not None else []
+
+
+def _numbers_of_periods(block: Block) -> Ints:
+    """The month of each frame, or its week if there are fewer than three months; 0 without times."""
     if block.times is None or not block.n_frames:
-        return []
+        return np.zeros(block.n_frames, np.int64)
     months = block.times.astype("datetime64[M]").astype(np.int64)
     weeks = (block.times - block.times[0]).astype("timedelta64[s]").astype(np.int64) // (7 * 86_400)
-    chosen = months if len(np.unique(months)) >= 3 else weeks
-    return [pack_mask(chosen == one) for one in np.unique(chosen)]
+    return months if len(np.unique(months)) >= 3 else weeks
 
 
 def _is_steady(states: RuleStates, period: Words, floor: float) -> bool:

@@ -253,7 +253,7 @@ def _alarm(record: Mapping[str, Any]) -> AlarmPart:
         "start": _milliseconds(record["start"]),
         "end": _milliseconds(record["end"]),
         "score": alarm.peak,
-        "sentence": str(alarm),
+        "sentence": f"{alarm.when}: {record['cause']}" if record.get("cause") else str(alarm),
         "reasons": reasons,
         "located": located,
     }

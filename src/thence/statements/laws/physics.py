@@ -227,11 +227,12 @@ def _counter(law: Law, pattern: Pattern, left: str, right: str) -> str:
 
 
 def _head_loss(law: Law, pattern: Pattern, left: str, right: str) -> str:
-    factor, exponent = _parameter(law, "factor"), _parameter(law, "exponent")
-    return (
-        f"{_named(law, 'first')} falls along the way by {factor} × {_named(law, 'flow')} to the power of {exponent}, "
-        f"{_band(law)}"
-    )
+    first = _term(law, "first")
+    what = call(law, first.name) + (f" plus {first.plus}" if first.plus else "")
+    factors = _parameter(law, "factor")
+    each = f"a factor × {_named(law, 'flow')}" if " to " in factors else f"{factors} × {_named(law, 'flow')}"
+    of = f" (factor of each place {factors})" if " to " in factors else ""
+    return f"{what} falls along the way by {each} to the power of {_parameter(law, 'exponent')}{of}, {_band(law)}"
 
 
 def _formula(law: Law, pattern: Pattern, left: str, right: str) -> str:

@@ -31,7 +31,9 @@ def law_to_python(law: Law, place: str | None = None) -> str:
     if chosen is None:
         known = ", ".join(one.place for one in law.by_place[:5])
         raise ConfigError(f"the law has no place '{place}' (places: {known})")
-    name = re.sub(r"\W+", "_", law.left[0][1].name.lower()).strip("_") or "value"
+    is_sum = len(law.left) > 1  # what a formula calls it, since no sensor reads it
+    what = law.expression.left if is_sum else law.left[0][1].name
+    name = re.sub(r"\W+", "_", what.lower()).strip("_") or "value"
     name = f"{'change_of_' if law.expression.is_change else ''}{name if not name[0].isdigit() else f'n_{name}'}"
     sensors = dict(zip((term.role for term in law.terms), chosen.sensors, strict=False))
     rows = [f"    {role}: {id}" for role, id in sensors.items()]

@@ -45,7 +45,7 @@ def _guard(law: Law) -> str:
     condition = law.condition
     if condition is None:
         return ""
-    named = call(law, condition.name)
+    named = call(law, condition.name) + (f" of {condition.at}" if condition.at else "")
     if condition.form == "state":
         return f"while {named} is {condition.value}, "
     limit = float(condition.value)

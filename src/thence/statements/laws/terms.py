@@ -74,6 +74,7 @@ class Condition:
         name: The kind of the sensor, or the name of the property.
         value: The state or value, as text; empty for ``"without"``.
         unit: The unit of the number of ``"above"``.
+        at: Where the sensor is, if that is not the place itself.
 
     Examples:
         >>> Condition.from_dict({"form": "state", "name": "status", "value": "closed"}).value
@@ -84,6 +85,7 @@ class Condition:
     name: str
     value: str = ""
     unit: str = ""
+    at: str = ""
 
     @property
     def is_of_places(self) -> bool:
@@ -93,7 +95,7 @@ class Condition:
     def to_dict(self) -> dict[str, str]:
         """Return the fields, ready for JSON."""
         fixed = {"form": self.form, "name": self.name, "value": self.value}
-        return {**fixed, "unit": self.unit} if self.unit else fixed
+        return {**fixed, **{name: text for name, text in (("unit", self.unit), ("at", self.at)) if text}}
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Condition:

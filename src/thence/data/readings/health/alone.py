@@ -17,6 +17,7 @@ from thence.data.readings.units import Conversion, convert, find_unit, others_li
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 TIMES_LONGER = 4.0
 """A run of equal readings, or of missing ones, must be so many times longer than the next longest."""
@@ -242,16 +243,17 @@ def find_gaps(at: Ints, n_frames: int) -> list[Span]:
     return out
 
 
-def find_spikes(values: Floats, runs: Runs) -> list[Span]:
+def find_spikes(values: Floats, runs: Runs, follows: Bools | None = None) -> list[Span]:
     """Return single readings that are much further from both neighbours than any other change.
 
     Args:
         values: Finite numbers.
         runs: Their runs.
+        follows: For each change whether nothing is missing between its two readings; by default nothing is.
     """
     if not runs.varies:
         return []
-    pulses = outlying_pulses(np.diff(values))
+    pulses = outlying_pulses(np.diff(values), follows)
     return [Span(at + 1, at + 2, float(values[at + 1]), ratio) for at, ratio in pulses]
 
 
@@ -399,12 +401,14 @@ def _longest_true(mask: npt.NDArray[np.bool_]) -> tuple[int, int]:
     return int(starts[longest]), int(ends[longest] - starts[longest])
 
 
-def find_shift(values: Floats, runs: Runs) -> Span | None:
+def find_shift(values: Floats, runs: Runs, follows: Bools | None = None) -> Span | None:
     """Return the readings after a jump that is much larger than any other change, if they stay there.
 
     Args:
         values: Finite numbers.
         runs: Their runs.
+        follows: For each change whether nothing is missing between its two readings; by default nothing is. A sensor
+            may well read something else after a gap.
     """
     if not runs.varies or values.size < 4 * LEAST_CHANGES:
         return None
@@ -413,9 +417,11 @@ def find_shift(values: Floats, runs: Runs) -> Span | None:
     if not found.size or usual <= 0:
         return None
     at = int(found[0]) + 1
+    if follows is not None and not follows[at - 1]:
+        return None
     jump = float(change[at - 1])
-    before, after = values[max(0, at - 4 * LEAST_RUN) : at], values[at : at + 4 * LEAST_RUN]
-    if min(before.size, after.size) < LEAST_RUN:
+    before, after = values[max(0, at - 3) : at], values[at : at + 3]
+    if min(at, values.size - at) < LEAST_RUN:
         return None
     moved = float(np.median(after) - np.median(before))
     stays = 0.6 <= moved / jump <= 1.7 and find_runs(values[at:]).starts.size > LEAST_RUN
@@ -453,7 +459,7 @@ def _converted(
     if start < LEAST_CHANGES or end - start < LEAST_RUN:
         return None
     before, after = values[:start], values[start:end]
-    usual, now = float(change[: start - 1].max()), float(change[start : end - 1].max())
+    usual, now = _third_largest(change[: start - 1]), _third_largest(change[start : end - 1])
     jump = float(change[start - 1])
     low, high, spread = float(before.min()), float(before.max()), float(np.ptp(before))
     if usual <= 0 or now <= 0 or jump < TIMES_LARGER * max(usual, now):
@@ -465,6 +471,11 @@ def _converted(
         if near and fits and 0.3 <= (now / scale) / usual <= 3:
             return Span(start, end, scale, jump / max(usual, now), f"{unit} to {to}")
     return None
+
+
+def _third_largest(change: Floats) -> float:
+    """The largest change but for one reading that may be wrong itself."""
+    return float(np.partition(change, -3)[-3])
 
 
 def _sustained(values: Floats, known: Sequence[tuple[str, str, float, float]]) -> Span | None:

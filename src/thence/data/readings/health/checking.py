@@ -183,16 +183,23 @@ def _alone(say: _Teller, runs: Runs, n_frames: int, stuck: Sequence[Span]) -> li
     out += _gaps(say, n_frames)
     if not runs.varies or is_counter(values):
         return out
-    for span in find_spikes(values, runs):
+    follows = np.diff(say.at) == 1
+    spikes = find_spikes(values, runs, follows)
+    for span in spikes:
         text = f"jumps to {say.number(span.size)} and back, {span.ratio:,.1f} times its other changes,"
         out.append(say.of("spiking", span, text))
+    if spikes:  # they would hide the changes that are looked for next
+        values = np.array(values)
+        at = np.array([span.start for span in spikes])
+        values[at] = values[at - 1]
+        runs = find_runs(values)
     clipped = None if is_set(say.sensor) else find_clipped(values, runs)
     if clipped is not None:
         text = f"is never {clipped.note} {say.number(clipped.size)}, where its peaks are cut off,"
         out.append(say.of("clipped", clipped, text))
     if (unit := find_unit_change(values, runs, say.sensor.unit)) is not None:
         return [*out, say.of("unit", unit, f"reads as if its unit changed from {unit.note}")]
-    shift = None if is_set(say.sensor) else find_shift(values, runs)
+    shift = None if is_set(say.sensor) else find_shift(values, runs, follows)
     if shift is not None:
         moved = f"{say.number(abs(shift.size))} {'higher' if shift.size > 0 else 'lower'}"
         text = f"reads {moved} after a jump {shift.ratio:,.1f} times its other changes,"
@@ -265,9 +272,12 @@ def _of_sensors(series: Series, found: list[Found], active: Sequence[int]) -> li
         return found
     held = [one for one in found if one.finding.what in ("stuck", "dead") and one.finding.start is not None]
     idle = {one for one in held if _is_idle(series.values[one.start : one.end, list(active)])}
-    jumps = sorted({one.start for one in found if one.finding.what in _JUMPS})
-    events = _events(series.values, jumps, active)
-    return [one for one in found if one not in idle and not (one.finding.what in _JUMPS and one.start in events)]
+    jumps = [one for one in found if one.finding.what in _JUMPS]
+    # What two sensors do in the same moment happens to what they measure, unless they fall to 0.
+    shared = Counter(one.start for one in jumps if one.finding.size != 0)
+    frames = _events(series.values, sorted({one.start for one in jumps}), active)
+    events = {one for one in jumps if one.start in frames or (one.finding.size != 0 and shared[one.start] > 1)}
+    return [one for one in found if one not in idle and one not in events]
 
 
 def _is_idle(part: Floats) -> bool:

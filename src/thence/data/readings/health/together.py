@@ -146,7 +146,7 @@ def _drift_of(means: Floats, column: int, peers: Ints) -> tuple[int, float, floa
     early = at < third
     # What follows fast is explained by the changes, what follows slowly by the levels: it must part from both.
     rests = [own - _slope(np.diff(own, axis=0), np.diff(others, axis=0)) * others]
-    rests.append(own - _slope(own - own.mean(), others - others.mean(axis=0)) * others)
+    rests.append(own - _slope(own[early] - own[early].mean(), others[early] - others[early].mean(axis=0)) * others)
     rest = np.concatenate(rests, axis=1)
     width = np.maximum(np.ptp(rest[early], axis=0), 1e-9 * np.abs(own).max() + 1e-300)
     away = (rest - np.median(rest[early], axis=0)) / width
