@@ -462,13 +462,15 @@ def _converted(
     usual, now = _third_largest(change[: start - 1]), _third_largest(change[start : end - 1])
     jump = float(change[start - 1])
     low, high, spread = float(before.min()), float(before.max()), float(np.ptp(before))
+    centre = float(np.median(before)), float(np.median(after))
     if usual <= 0 or now <= 0 or jump < TIMES_LARGER * max(usual, now):
         return None
     for unit, to, scale, shift in known:
         back = (after - shift) / scale
         near = abs(before[-1] - back[0]) <= usual
         fits = low - 0.5 * spread <= back.min() and back.max() <= high + 0.5 * spread
-        if near and fits and 0.3 <= (now / scale) / usual <= 3:
+        nearer = abs(centre[1] - (scale * centre[0] + shift)) < 0.5 * abs(centre[1] - centre[0])
+        if near and fits and nearer and 0.3 <= (now / scale) / usual <= 3:
             return Span(start, end, scale, jump / max(usual, now), f"{unit} to {to}")
     return None
 
