@@ -110,9 +110,9 @@ def tell_field(records: list[dict[str, Any]]) -> str:
     lines = [
         "## Small systems in the shapes of the field",
         "",
-        "Made-up systems with known faults. False: alarms that touch no fault, and the share of the other time that is",
-        "alarmed. Of two of them results were looked at while the detector was built: *process*, where an alarm could not",
-        "exceed its own threshold, and *noise_building*, where days were told from their neighbours. The others were not.",
+        "Made-up systems with known faults. False: alarms that touch no fault, and the share of the other time that",
+        "is alarmed. Two of them led to changes of the detector: *process*, where an alarm could not exceed its own",
+        "threshold, and *noise_building*, where days were judged by their neighbours. The others did not.",
         "",
         "| system | fault | found after | named | false |",
         "|---|---|---|---|---|",

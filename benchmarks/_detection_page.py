@@ -91,6 +91,8 @@ How settings were chosen, since the choice matters:
 - Rules and ranges raise no alarms by default: on six scenarios of Hanoi F1 was 91.3 with residuals alone, 91.5 with
   laws, 91.3 with ranges and 91.1 with rules too, and MZVAV-2-1 was the same with all of them. They say why.
 - Baselines (a PCA residual, an isolation forest) are calibrated by the same functions on the same days.
+- Hanoi was measured before the last changes (what is clipped may exceed the threshold; columns that are hardly read are
+  no conditions; causes). 44 scenarios that were measured again gave F1 95.45 instead of 95.46.
 - L-Town was measured with an earlier detector, of rules, laws and ranges alone. The walk was chosen after the score on
   its first 28 days was seen: it is not free of the labels.
 """
@@ -100,6 +102,9 @@ LIMITS = """## What does not work
 
 - Other conditions than were learned, such as a building in a new season (*weekday* below). The detector says how long
   the normal time was and promises no rate beyond it, but it does not know when it is outside.
+- ky10: nearly all of the time is alarmed, also before the first attack, where a PCA residual is silent (and finds no
+  attack either). Why is not understood.
+- Rates: with few channels that are alike, 1 and 4 a month become about 0.4 of what was asked for; 0.1 becomes more.
 - Attacks that last a day and change a plant for longer: the true negative rate counts the time in which tanks
   recover as false. On Net3 neither the score of .93 nor the rate of .95 that was aimed at is reached.
 - 0.1 false alarms a month cannot be learned from weeks: the threshold is extrapolated, and there are more.

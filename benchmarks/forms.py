@@ -209,23 +209,45 @@ def says(law: Law, expected: Mapping[str, Any]) -> bool:
     return True
 
 
+PAGE = """# Formulas of known plants
+
+Made by `benchmarks/forms.py`. [Laws](../../guide/laws.md#formulas) says what is searched. Settings were chosen on seed
+0 of the plants and of the noise zoo, on the systems in the shapes of the field, and on Net3, Hanoi and LBNL; the widest
+band of a curve was set after a look at seeds 10 and 11. The plants and noise below have other seeds, and Net1 and KY10
+were not looked at. *Near* counts formulas whose constants are all within 10 % of the true ones, *other formulas* those
+that nobody planted: most follow from those that were.
+"""
+HEADINGS = {
+    "plants": "Six plants: noise multiplies readings; two seeds each",
+    "nulls": "Where nothing is true",
+    "datasets": "Data sets",
+    "field": "Systems in the shapes of the field",
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one seed of each")
     parser.add_argument("--field", type=Path, help="folder of systems in the shapes of the field")
     parser.add_argument("--parts", default="plants,nulls,datasets", help="of plants, nulls, datasets, field")
+    parser.add_argument("--out", type=Path, help="page to write")
     given = parser.parse_args()
-    seeds = range(10, 11 if given.quick else 12)
+    seeds = range(20, 21 if given.quick else 22)
     parts: dict[str, Callable[[], Iterator[str]]] = {
         "plants": lambda: measure_plants(seeds),
         "nulls": lambda: measure_nulls(seeds),
         "datasets": measure_datasets,
         "field": lambda: measure_field(given.field),
     }
+    lines = [PAGE.rstrip()]
     for name in given.parts.split(","):
-        print(f"\n## {name}\n")
+        lines += ["", f"## {HEADINGS[name]}", ""]
         for line in parts[name]():
             print(line, flush=True)
+            lines.append(line)
+    if given.out:
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tools.record_tables import find_cell
+from tools.record_tables import find_cell, read_rows
 from tools.result_numbers import ROOT, read_csv
 
 DOCS = ROOT / "docs"
@@ -77,10 +77,10 @@ def _noise() -> str:
 
 def _leaks() -> str:
     path = DOCS / "results" / "detection" / "record.md"
-    ours = find_cell(path, ("thence, sparse",), "F1")
+    ours = [row["F1"] for _, cells, row in read_rows(path) if cells[0].startswith("thence, sparse") and "F1" in row][-1]
     theirs = max(find_cell(path, (f"minimum night flow, {share} % (published)",), "F1") for share in (10, 20, 30))
-    found = find_cell(path, ("the detector's 69",), "leaks found within 300 m")
-    chance = find_cell(path, ("as many at the same times, random pipes: mean (5–95 %)",), "leaks found within 300 m")
+    found = find_cell(path, ("the detector's …",), "leaks found within 300 m")
+    chance = find_cell(path, ("as many at the same times, random pipes…",), "leaks found within 300 m")
     return f"Hanoi: F1 {ours} (published baseline {theirs}); L-Town: {found} located, by chance {chance.split()[0]}"
 
 

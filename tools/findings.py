@@ -15,8 +15,8 @@ A number in the text stands between two comments, which the site leaves out. The
   first cells of its row, separated by ``|``, and the head of its column; ``FILE#HEADING`` names one of several tables.
   The style ``first`` takes what is before the first space, ``whole`` what is before the first bracket.
 - ``<!--: said records/a.md; S is-->0.88<!--.-->``: the number that follows some words of a record.
-- ``<!--: rows records/a.md#HEADING; data set | rules; net3 / hanoi-->…<!--.-->``: columns of a table of a record, and
-  if wanted only the rows that begin so.
+- ``<!--: rows records/a.md#HEADING; data set | rules; net3 / hanoi-->…<!--.-->``: columns of a table of a record
+  (``*``: the first table), and if wanted only the rows that begin so.
 - ``<!--: given-->0.8<!--.-->``: a setting, a name, or a number of the paper that is in no table.
 - ``<!--: table claims-->…<!--.-->``: a table of ``finding_tables.py``.
 

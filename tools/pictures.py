@@ -19,18 +19,16 @@ import thence as th
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "img"
 NAMES = ("net3", "ltown", "lbnl-ahu")
-SHORT = """
-#inputs, #laws, #mining, .foot, .fact.open ~ .fact { display: none }
-#rules > :not(.pictures) { display: none !important }
-#rules { border: 0; padding-top: 0 }
-"""
-"""The report from its top to the first evidence, then its charts."""
+SHORT = ".foot, #findings, #method, .fact:nth-child(n + 3) { display: none }"
+"""The first page of the report, with two of its findings."""
 PLACES = {
     "net3": "#tab=evidence&{rule}",
-    "ltown": "#tab=graph&rule=0",
-    "lbnl-ahu": "#tab=evidence&rule=0",
+    "ltown": "#tab=map&{rule}",
+    "lbnl-ahu": "#node=Supply_Air_Fan_Status&at=Supply_Air_Fan_Status",
 }
 """What is open in the explorer."""
+SHOWN = {"net3": ".evidence .card", "ltown": ".graph-about", "lbnl-ahu": ".asset .series-line"}
+"""What has to be there before the picture is taken."""
 
 
 def main() -> None:
@@ -47,11 +45,10 @@ def main() -> None:
 
 
 def take_report(browser: Any, run: Path, target: Path) -> None:
-    """Take the beginning of a report and its charts."""
+    """Take the first page of a report."""
     page = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     page.goto(th.report(run).save(run / "report.html").resolve().as_uri())
-    page.locator(".fact .evidence").first.wait_for()
-    page.evaluate("document.querySelector('.fact .evidence').closest('.fact').classList.add('open')")
+    page.locator(".fact .picture").first.wait_for()
     page.add_style_tag(content=SHORT)
     page.wait_for_timeout(500)
     page.screenshot(path=target, full_page=True)
@@ -59,7 +56,7 @@ def take_report(browser: Any, run: Path, target: Path) -> None:
 
 
 def take_explorer(browser: Any, run: Path, target: Path, *, dark: bool) -> None:
-    """Take the explorer with a rule open."""
+    """Take the explorer with a rule or a node open."""
     rule = next((fact["id"] for fact in th.report(run).data["facts"] if fact["kind"] == "rule"), 0)
     with th.explore(run, browser=False) as explorer:
         page = browser.new_page(
@@ -67,8 +64,7 @@ def take_explorer(browser: Any, run: Path, target: Path, *, dark: bool) -> None:
         )
         page.goto(explorer.address + PLACES[run.name].format(rule=f"rule={rule}"))
         page.locator('.explorer[data-state="ready"]').wait_for(timeout=120_000)
-        graph = "tab=graph" in PLACES[run.name]
-        page.locator(".graph-about" if graph else ".evidence .card").wait_for(timeout=60_000)
+        page.locator(SHOWN[run.name]).first.wait_for(timeout=60_000)
         page.wait_for_timeout(1500)
         page.screenshot(path=target)
         page.close()

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 RULE = re.compile(r"^\|[ :|-]+\|$")
+BOLD = re.compile(r"\*\*([^*]+)\*\*")
 
 
 def plain(cell: str) -> str:
@@ -28,8 +30,10 @@ def _cells(line: str) -> list[str]:
 
 
 @cache
-def read_rows(path: Path) -> tuple[tuple[str, tuple[str, ...], Mapping[str, str]], ...]:
-    """Return the rows of all tables of a file: the heading above, the cells, and the cells by column.
+def read_rows(path: Path) -> tuple[tuple[tuple[str, str], tuple[str, ...], Mapping[str, str]], ...]:
+    """Return the rows of all tables of a file: what is above it, the cells, and the cells by column.
+
+    Above is the last heading, and the last bold text that began a line since.
 
     Of columns with the same head the second is called ``head (2)``, the first ``head (1)``.
 
@@ -39,18 +43,19 @@ def read_rows(path: Path) -> tuple[tuple[str, tuple[str, ...], Mapping[str, str]
     return tuple(_rows(path.read_text(encoding="utf-8").splitlines()))
 
 
-def _rows(lines: list[str]) -> Iterator[tuple[str, tuple[str, ...], Mapping[str, str]]]:
-    heading, heads = "", []
+def _rows(lines: list[str]) -> Iterator[tuple[tuple[str, str], tuple[str, ...], Mapping[str, str]]]:
+    heading, bold, heads = "", "", []
     for number, line in enumerate(lines):
         if line.startswith("#"):
-            heading = plain(line.lstrip("# "))
+            heading, bold = plain(line.lstrip("# ")), ""
         elif number + 1 < len(lines) and RULE.match(lines[number + 1]) and line.startswith("|"):
             heads = _cells(line)
         elif not line.startswith("|"):
             heads = []
+            bold = found[1] if (found := BOLD.match(line)) else bold
         elif heads and not RULE.match(line):
             cells = _cells(line)
-            yield heading, tuple(cells), dict(zip(_names(heads), cells, strict=False))
+            yield (heading, bold), tuple(cells), dict(zip(_names(heads), cells, strict=False))
 
 
 def _names(heads: list[str]) -> list[str]:
@@ -64,14 +69,20 @@ def _names(heads: list[str]) -> list[str]:
     ]
 
 
+def _fits(cells: tuple[str, ...], keys: tuple[str, ...]) -> bool:
+    return len(cells) > len(keys) and all(
+        cell.startswith(key[:-1]) if key.endswith("…") else cell == key for cell, key in zip(cells, keys, strict=False)
+    )
+
+
 def find_cell(path: Path, keys: tuple[str, ...], column: str, *, heading: str = "") -> str:
     """Return the one cell of a record that has these keys.
 
     Args:
         path: The record.
-        keys: The first cells of its row.
+        keys: The first cells of its row; one that ends with "…" is the beginning of a cell.
         column: The head of its column.
-        heading: The heading that it is below, where several tables have such a row.
+        heading: The heading that it is below, or the bold text, where several tables have such a row.
 
     Raises:
         ValueError: There is no such cell, or there are several.
@@ -79,7 +90,7 @@ def find_cell(path: Path, keys: tuple[str, ...], column: str, *, heading: str = 
     found = [
         by_column[column]
         for above, cells, by_column in read_rows(path)
-        if cells[: len(keys)] == keys and column in by_column and heading in ("", above)
+        if _fits(cells, keys) and column in by_column and heading in ("", *above)
     ]
     if len(found) != 1:
         raise ValueError(f"{len(found)} cells of {path.name} are in the row {' | '.join(keys)} and the column {column}")
@@ -91,17 +102,21 @@ def copy_table(path: Path, columns: tuple[str, ...], *, heading: str = "", keep:
 
     Args:
         path: The record.
-        columns: The heads of the columns, in the order of the copy.
+        columns: The heads of the columns, in the order of the copy; ``("*",)`` are all columns of the first table.
         heading: The heading that the table is below.
         keep: First cells of the rows to copy; all rows without it.
 
     Raises:
         ValueError: There are no such rows, or a row to keep is not there.
     """
+    below = [row for row in read_rows(path) if heading in ("", *row[0])]
+    if columns == ("*",):
+        columns = tuple(below[0][2]) if below else ()
+        below = list(takewhile(lambda row: tuple(row[2]) == columns, below))
     rows = [
         [by_column[column] for column in columns]
-        for above, cells, by_column in read_rows(path)
-        if heading in ("", above) and set(columns) <= by_column.keys() and (not keep or cells[0] in keep)
+        for _, cells, by_column in below
+        if set(columns) <= by_column.keys() and (not keep or cells[0] in keep)
     ]
     if len(rows) < max(len(keep), 1):
         raise ValueError(f"{len(rows)} rows of {path.name} are below '{heading}' with these columns")

@@ -454,6 +454,7 @@ export interface NodeDetail {
   classes: string[];
   properties: string[][];
   sensors: string[];
+  near: string[];
   neighbours: string[];
   here: Here[];
   alerts: Alert[];

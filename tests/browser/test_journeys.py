@@ -62,7 +62,7 @@ def chips(page: Any) -> dict[str, int]:
     return {one[1]: int(one[2].replace(",", "")) for one in found if one}
 
 
-def test_what_holds_at_a_pump(journey: Journey) -> None:
+def test_what_holds_at_a_pump(journey: Journey, check_access: Callable[[Any], None]) -> None:
     page = journey.page
     journey.search("Pump 335")
     found = mined().findings.search("Pump 335")
@@ -82,6 +82,7 @@ def test_what_holds_at_a_pump(journey: Journey) -> None:
     page.locator(".asset .series-line").first.wait_for()
     assert page.locator(".here .fact").count() > 0
     page.get_by_role("button", name="Copy link").wait_for()
+    check_access(page)
     # A finding that is opened from here shows its evidence here.
     fact = page.locator(".here .fact", has_text="its flow is 0").first
     held = re.search(r"of ([\d,]+) here", fact.inner_text())
@@ -183,3 +184,33 @@ def test_selected_findings_of_all_kinds_are_exported(journey: Journey) -> None:
     lines = download.value.path().read_text().splitlines()
     assert lines[0].startswith("sentence,")
     assert len(lines) == 1 + len(mined().findings.search("Pump 335"))
+
+
+def test_a_finding_is_accepted(journey: Journey) -> None:
+    page = journey.page
+    journey.click(page.locator(".list-names button", has_text="Laws"))
+    page.locator(".list-tools .count", has_text=f"{len(mined().findings.laws)} finding").wait_for()
+    journey.click(page.locator(ITEM).first)
+    journey.click(page.get_by_role("button", name=re.compile("Accept")))
+    page.get_by_text("Law accepted.").wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("Undone.").wait_for()
+
+
+def test_a_pump_by_keyboard_alone(address: str, open_page: OpenPage, check_access: Callable[[Any], None]) -> None:
+    page = open_page(address, allowed=(address,), dark=True)
+    page.locator('.explorer[data-state="ready"]').wait_for()
+    Journey(page).search("Pump 335")
+    page.locator(".hits .item").first.wait_for()
+    # From the field the tab key goes on; the list of places is one stop.
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.hits .item')"):
+            break
+    page.keyboard.press("Enter")
+    page.locator(".asset h2", has_text="Pump 335").wait_for()
+    page.keyboard.press("j")
+    page.locator(".subject h2").wait_for()
+    page.keyboard.press("2")
+    page.locator(".graph-about").wait_for()
+    check_access(page)

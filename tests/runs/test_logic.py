@@ -163,7 +163,7 @@ def test_a_rule_from_a_state_to_the_zero_of_a_law_is_left_out() -> None:
         series[f"flow_{pump}"] = np.where(closed, 0.0, rng.uniform(5, 10, 1500))
         series[f"status_{pump}"] = np.where(closed, "closed", "open")
     laws = th.find_laws(system_of(nodes, [], series), progress="off")
-    assert [law.statement[:52] for law in laws] == ["for every Pump: while its status is closed, its flow"]
+    assert [law.statement[:52] for law in laws] == ["for every Pump: while it is closed, its flow is 0, w"]
     status = Feature("s", label="status", role=Role.VARIABLE, place="p")
     flow = Feature("f", label="flow", role=Role.VARIABLE, place="p", relative=True)
     closed, none = Item.is_(status, "closed"), Item.is_(flow, "0")

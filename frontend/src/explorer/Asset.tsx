@@ -21,7 +21,9 @@ interface Props {
 export function Asset({ run, node, onOpen, onNode, onMap }: Props): JSX.Element {
   const exceptions = node.here.filter((one) => one.exception);
   const others = node.here.filter((one) => !one.exception);
-  const shown = node.sensors.slice(0, mostSeries);
+  const own = node.sensors.length > 0;
+  const sensors = own ? node.sensors : node.near;
+  const shown = sensors.slice(0, mostSeries);
   return (
     <div class="asset evidence">
       <header>
@@ -54,9 +56,9 @@ export function Asset({ run, node, onOpen, onNode, onMap }: Props): JSX.Element 
       )}
       <Statements title="Exceptions here" items={exceptions} onOpen={onOpen} />
       <section class="series-section">
-        <h3>Readings</h3>
-        {shown.length === 0 ? <p class="muted">No sensor is bound to {node.id} itself.</p> : <SeriesView run={run.id} sensors={shown} />}
-        {node.sensors.length > shown.length && <p class="small muted">The first {whole(shown.length)} of {plural(node.sensors.length, "sensor")}.</p>}
+        <h3>{own || shown.length === 0 ? "Readings" : "Readings next to it"}</h3>
+        {shown.length === 0 ? <p class="muted">There is no sensor here or next to it.</p> : <SeriesView key={node.id} run={run.id} sensors={shown} />}
+        {sensors.length > shown.length && <p class="small muted">The first {whole(shown.length)} of {plural(sensors.length, "sensor")}.</p>}
       </section>
       <Statements title="What holds here" items={others} onOpen={onOpen} />
       {node.properties.length > 0 && (

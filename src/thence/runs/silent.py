@@ -13,7 +13,7 @@ FEW_SENSORS = 20
 
 
 def describe_silent(findings: Findings, system: System) -> str | None:
-    """Return which sensors no statement is about; ``None`` if there are none, no graph or many sensors.
+    """Return which sensors no statement is about; ``None`` if there are none, no graph, several sites or many sensors.
 
     Sensors without a node are named by the table that leaves them out.
 
@@ -21,7 +21,7 @@ def describe_silent(findings: Findings, system: System) -> str | None:
         findings: What was found.
         system: The system.
     """
-    if system.binding is None or len(system.sensors) > FEW_SENSORS:
+    if system.binding is None or len(system.sites) > 1 or len(system.sensors) > FEW_SENSORS:
         return None
     about = [one.about for one in findings]
     kinds = {kind for one in about for kind in one.kinds}

@@ -176,8 +176,8 @@ def test_states_are_named_in_episodes() -> None:
 
 def test_other_units_are_refused(pump_run: th.Run) -> None:
     # Numbers in other units would be counted against bins in the units of the run.
-    with pytest.raises(th.errors.InputError, match="reads level in ft, but the rules are about level in m"):
-        th.apply(pump_run, _two_sensors(*_pump(np.random.default_rng(2), 50), unit="ft"))
+    with pytest.raises(th.errors.InputError, match="reads level in kg, but the rules are about level in m"):
+        th.apply(pump_run, _two_sensors(*_pump(np.random.default_rng(2), 50), unit="kg"))
 
 
 def test_a_sensor_that_is_gone_is_named(pump_run: th.Run) -> None:

@@ -12,6 +12,7 @@ import pytest
 import thence as th
 from tests.helpers.formula_plants import PLANTS, Expected, Plant
 from tests.noise.zoo import GENERATORS
+from thence.checks.application.logic import apply_laws
 from thence.data.readings.windows import window
 from thence.errors import ConfigError
 from thence.search.laws.curves import choose_curve, fit_curve
@@ -162,6 +163,21 @@ def test_what_is_driven_never_drives() -> None:
             assert all(one.sensors[0] != "oat" for one in law.by_place)
 
 
+def test_formulas_are_checked_in_another_building_by_the_kinds_of_their_sensors() -> None:
+    laws = Laws(found(1))
+    other = PLANTS[1](5).system(6, noise=0.005)
+    names = {sensor.id: f"B2 {sensor.id.upper()}" for sensor in other.sensors.sensors}
+    frame = other.sensors.to_polars().rename(names)
+    sensors = [replace(sensor, id=names[sensor.id]) for sensor in other.sensors.sensors]
+    data = th.SensorData.from_wide(frame, sensors=sensors)
+    applied = apply_laws(laws, window(data), th.System(data), same_system=False)
+    assert not isinstance(applied, str)
+    by_form = {law.form: law for law in applied.now}
+    assert by_form["mixing"].rows > 5000 and by_form["mixing"].values("share") == pytest.approx((0.01,))
+    assert by_form["follows"].share > 0.85
+    assert {id for law in applied.now for one in law.by_place for id in one.sensors} <= set(names.values())
+
+
 def test_curves_are_as_simple_as_they_can_be() -> None:
     rng = np.random.default_rng(3)
     driver = rng.uniform(-10, 25, 4000)
@@ -243,3 +259,13 @@ def test_rules_between_a_reading_and_what_it_is_proportional_to_are_left_out() -
 
     assert between(alone) > 0 and between(with_laws) == 0
     assert any("follow" in note and "left out" in note for note in with_laws.rules.notes)
+
+
+def test_a_detector_has_formulas_as_evidence() -> None:
+    system = plant(2).system(1)
+    detector = th.Detector(rules=False, ranges=False, controls=False).fit(system.sensors.upto("2024-02-15"))
+    later = system.sensors.between("2024-02-15", "2024-03-15").to_polars()
+    wrong = later.with_columns(heat=later["heat"] * 1.5)
+    kinds = system.sensors.sensors
+    normal, broken = (detector.score(th.SensorData.from_wide(one, sensors=kinds)) for one in (later, wrong))
+    assert normal["alarm"].mean() < 0.05 < 0.9 < broken["alarm"].mean()

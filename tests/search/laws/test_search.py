@@ -128,7 +128,7 @@ def test_what_is_closed_has_no_flow() -> None:
         series[f"flow_{pump}"] = np.where(closed, 0.0, rng.uniform(5, 10, 1500))
         series[f"status_{pump}"] = np.where(closed, "closed", "open")
     (law,) = (law for law in laws_of(system_of(nodes, [], series)) if law.condition)
-    assert law.statement == "for every Pump: while its status is closed, its flow is 0, within ± 0.00093 m³/h"
+    assert law.statement == "for every Pump: while it is closed, its flow is 0, within ± 0.00093 m³/h"
     assert law.rows == sum(int((values == "closed").sum()) for id, values in series.items() if id.startswith("status"))
 
 
@@ -163,7 +163,7 @@ def test_a_bound_may_hold_while_a_state_does() -> None:
     bounds = [text for text in told if "never above its setting" in text]
     assert len(bounds) == 1
     assert (
-        "for every Valve: while its status is open, the pressure of the Junction it ends at is never above" in bounds[0]
+        "for every Valve: while it is open, the pressure of the Junction it ends at is never above" in bounds[0]
     )
 
 

@@ -77,6 +77,7 @@ def test_the_page_of_a_node_has_its_statements_and_its_alerts(client: Client, ru
                 assert (one["rows"], one["held"]) == run.laws[one["id"]].counts.by_place[node["id"]]
             if one["kind"] == "rule":
                 assert one["exception"] == ((one["id"], node["id"]) in failing)
+        assert not detail["near"] or not detail["sensors"]
         marks = [one["exception"] for one in detail["here"]]
         assert marks == sorted(marks, reverse=True)
         seen += len(marks)

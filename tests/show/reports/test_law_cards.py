@@ -10,6 +10,7 @@ import pytest
 
 import thence as th
 from tests.checks.detect.plant import plant
+from tests.helpers.formula_plants import PLANTS
 from tests.helpers.networks import network
 from thence.runs.run import Run
 from thence.show.reports.cards import Cards
@@ -109,3 +110,19 @@ def test_several_sites_have_laws_with_cards() -> None:
         card = cards.card("law", position)
         assert card is not None and card["history"] is not None
         assert sum(card["history"]["held"]) == law.held
+
+
+@pytest.mark.parametrize("number", [1, 2, 4], ids=lambda number: PLANTS[number].__name__)
+def test_a_formula_has_a_card_with_and_without_a_graph(number: int) -> None:
+    run = th.mine(PLANTS[number](0).system(1), progress="off")
+    laws = [(position, law) for position, law in enumerate(run.laws or ()) if law.names_sensors]
+    assert laws
+    cards = Cards(material_of(run))
+    for position, law in laws:
+        card = cards.card("law", position)
+        assert card is not None and card["history"] is not None
+        assert sum(card["history"]["held"]) == law.held
+        of_terms = {id for one in law.by_place for id in one.sensors}
+        assert {trace["sensor"] for trace in card["traces"]} - {""} <= of_terms
+        assert (law.condition is not None) == any(band["side"] == "if" for t in card["traces"] for band in t["bands"])
+        json.dumps(card, allow_nan=False)

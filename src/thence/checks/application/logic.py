@@ -13,6 +13,7 @@ from thence.data.graph.system import System
 from thence.data.readings.windows import WindowedReadings
 from thence.errors import ConfigError
 from thence.search.controls.settings import ControlSettings
+from thence.search.laws.physics import bind_law
 from thence.statements.controls.control import Controls
 from thence.statements.controls.counting import count_controls
 from thence.statements.controls.thresholds import Tally
@@ -98,7 +99,7 @@ def apply_laws(laws: Laws, readings: WindowedReadings, system: System, *, same_s
     """Count laws on other data.
 
     Bands and factors stay as they are. In another system the factor of a proportion that each place has of its own is
-    fitted on the first part of the time.
+    fitted on the first part of the time; formulas keep their parameters and are bound to the sensors of the same names.
 
     Args:
         laws: The laws.
@@ -110,7 +111,9 @@ def apply_laws(laws: Laws, readings: WindowedReadings, system: System, *, same_s
         The laws then and now; a sentence that says why not, if there is no graph.
     """
     fit_share = 0.0 if same_system else _FIT_SHARE
-    chosen = list(laws) if same_system else [_without_places(law) for law in laws]
+    chosen = list(laws)
+    if not same_system:
+        chosen = [bind_law(law, readings, system) if law.names_sensors else _without_places(law) for law in laws]
     try:
         return AppliedLaws(laws, count_laws(chosen, readings, system, fit_share=fit_share))
     except ConfigError as error:

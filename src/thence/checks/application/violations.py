@@ -110,7 +110,7 @@ def _frame(
     items = [rules.items[int(rules.consequents[rule])] for rule in numbers.tolist()]
     lowest, highest, states = _observe(rules, every, targets, readings)
     length = np.timedelta64(readings.every, "us")
-    nothing = np.full(len(every.starts), np.datetime64("NaT"), "datetime64[us]")
+    nothing = np.full(len(every.starts), np.datetime64("NaT", "us"))
     times = None if part.times is None else part.times.astype("datetime64[us]")
     used, target_at = np.unique(every.targets, return_inverse=True)
     places, place_at = np.unique(every.embeddings, return_inverse=True)

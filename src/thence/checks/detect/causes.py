@@ -22,6 +22,7 @@ _SEEN_BY_OTHERS = 0.7  # share of the spread of a sensor that the others explain
 _STILL = 6  # frames without any change: stuck, if normal time never had half as many in a row
 _QUIET = 3.0  # usual errors
 _LASTS = 2.0  # times what is usual of errors that last
+_SAYS_MOST = {"state": 3, "law": 2, "control": 1}
 _TRIED = 5  # columns that may be to blame
 
 
@@ -283,7 +284,10 @@ def new_state_cause(scored: Scored, readings: WindowedReadings, system: System, 
 
 
 def leading_channel(scored: Scored, thresholds: dict[str, float], first: int, last: int) -> str:
-    """Return the channel that goes farthest beyond its threshold in some frames.
+    """Return the channel that says most about some frames.
+
+    What was never seen says most; then laws and controls, which name a place by themselves, if they are an alarm; then
+    whatever goes farthest beyond its threshold.
 
     Args:
         scored: The scores.
@@ -292,8 +296,10 @@ def leading_channel(scored: Scored, thresholds: dict[str, float], first: int, la
         last: The last frame.
     """
 
-    def reach(name: str) -> float:
+    def reach(name: str) -> tuple[int, float]:
         values = scored.channels[name][first : last + 1]
-        return float(values.max(initial=0.0)) / (1.0 if name == NEVER_SEEN else thresholds.get(name, np.inf))
+        amount = float(values.max(initial=0.0)) / (1.0 if name == NEVER_SEEN else thresholds.get(name, np.inf))
+        rank = _SAYS_MOST.get(name.partition(",")[0], 0) if amount > 1 else -1
+        return rank, amount
 
     return max(scored.channels, key=reach)

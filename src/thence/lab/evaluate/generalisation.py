@@ -51,6 +51,7 @@ from thence.statements.rules.ruleset import Rule, RuleSet
 from thence.tables.blocks import Block
 from thence.tables.discretization import Discretizer
 from thence.tables.enrich import ENRICHMENTS
+from thence.tables.enrich.lifted import find_places
 from thence.tables.transactions import TransactionTable
 
 GROUPS = ("seen", "partly_unseen", "wholly_unseen")
@@ -963,7 +964,9 @@ def _measure_within(mode: str, timed: Prepared, groups: Groups, settings: SplitS
     if mode == "lifted":
         every = settings.find_patterns(timed)
         carriers = carriers_of(timed, patterns=every, sensors=seen)
-        patterns = [pattern for pattern in every if not carriers.lacking(pattern)]
+        limit = EnrichConfig().max_embeddings
+        known = [pattern for pattern in every if not carriers.lacking(pattern)]
+        patterns = [pattern for pattern in known if len(find_places(pattern, carriers, limit)[0])]
     train = settings.table(timed, mode, patterns=patterns, sensors=seen)
     mined = settings.miner.mine(train.frames(earlier))
     candidates = choose_candidates(mined)

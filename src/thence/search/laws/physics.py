@@ -44,7 +44,7 @@ from thence.search.laws.trials import (
     rounded,
     try_formula,
 )
-from thence.search.laws.written import bind_names, trial_of
+from thence.search.laws.written import bind_names, nearest_of, trial_of
 from thence.statements.laws.bands import MARGIN, Band, round_up
 from thence.statements.laws.counting import count_at
 from thence.statements.laws.forms import FORMS
@@ -161,6 +161,31 @@ def search_physics(
         law for group in _joined(_distinct(found)) if (law := _counted(group, readings, carriers, clock)) is not None
     ]
     return sorted(laws, key=lambda law: (law.definition.order, law.form, -law.places, -law.rows))[: chosen.max_laws]
+
+
+def bind_law(law: Law, readings: WindowedReadings, system: System) -> Law:
+    """Return a law that names its sensors with those of another system that have the same names and are together.
+
+    Its parameters are the medians of those of its places. A law whose sensors are not found has no places.
+
+    Args:
+        law: The law.
+        readings: The readings of the other system, in windows.
+        system: The other system.
+    """
+    slots = type_sensors(readings.sensors, _carriers(readings, system), tuple(readings.by_site))
+    names = [term.name for term in law.terms]
+    if law.condition is not None:
+        names.append(law.condition.name)
+    parameters = tuple(float(np.median(law.values(name))) for name in law.parameters)
+    places: dict[str, PlaceCounts] = {}
+    for left in (slot for slot in slots if slot.name == names[0] and slot.unit == law.terms[0].unit):
+        found = [left, *(nearest_of(left, [slot for slot in slots if slot.name == name]) for name in names[1:])]
+        sensors = tuple(slot.id for slot in found if slot is not None)
+        if len(sensors) == len(names) == len(set(sensors)):
+            place = left.place if left.place and left.place not in places else left.id
+            places[place] = PlaceCounts(place, 0, 0, 0, 0, 0, None, parameters, sensors)
+    return replace(law, by_place=tuple(places.values()), later_bound=None)
 
 
 def _written(formula: Formula, site: SiteData) -> Iterator[Candidate]:

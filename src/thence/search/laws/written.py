@@ -85,6 +85,17 @@ def _called(name: str, slots: Sequence[Slot]) -> list[Slot]:
     return of_quantity or found
 
 
+def nearest_of(left: Slot, slots: Sequence[Slot]) -> Slot | None:
+    """Return the one sensor at the place of another, or else the one next to it, or else the only one.
+
+    Args:
+        left: The other sensor.
+        slots: The sensors to choose from.
+    """
+    found = _nearest(left, slots)
+    return found[0] if len(found) == 1 else None
+
+
 def _nearest(left: Slot, slots: Sequence[Slot]) -> list[Slot]:
     here = [slot for slot in slots if slot.is_with(left)]
     return here or [slot for slot in slots if slot.is_near(left)] or list(slots[:1] if len(slots) == 1 else ())

@@ -415,12 +415,14 @@ class OpenRun:
         if name not in system.graph:
             raise NotFoundError(f"there is no node '{name[:80]}'", hint=nearest(name[:80], system.graph.nodes))
         node = system.graph.nodes[name]
+        own, neighbours = list(sensors_at(system, name)), list(system.graph.neighbours(name))[:MOST_NEIGHBOURS]
         return {
             "id": name,
             "classes": sorted(node.labels),
             "properties": node_properties(system, node),
-            "sensors": list(sensors_at(system, name)),
-            "neighbours": list(system.graph.neighbours(name))[:MOST_NEIGHBOURS],
+            "sensors": own,
+            "near": [] if own else [one for node_id in neighbours for one in sensors_at(system, node_id)],
+            "neighbours": neighbours,
             "here": self._cache.get(("here", name), lambda: statements_at(self.run, name)),
             "alerts": [],
             "findings": self.page(RuleFilter(node=name), limit=0)["total"],

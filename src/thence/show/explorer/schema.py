@@ -108,6 +108,8 @@ class NodeDetail(TypedDict):
     classes: list[str]
     properties: list[list[str]]
     sensors: list[str]
+    near: list[str]
+    """Sensors at the neighbours of a node that has none itself: those of the points of an air handler or a room."""
     neighbours: list[str]
     here: list[Here]
     """Statements that apply at the node, exceptions first."""

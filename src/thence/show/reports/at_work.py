@@ -52,6 +52,7 @@ class _Told:
     verdicts: Mapping[str, int]
     notes: Sequence[str]
     frames: Mapping[str, pl.DataFrame]
+    never_before: Sequence[str] = ()
 
     def by_rule(self) -> pl.DataFrame:
         return self.frames["rules"]
@@ -142,6 +143,7 @@ def _told(record: Mapping[str, Any], frames: Mapping[str, pl.DataFrame], name: s
         record["verdicts"],
         record["notes"],
         frames,
+        tuple(record.get("never_before", ())),
     )
 
 
@@ -238,7 +240,9 @@ def _detected(record: Mapping[str, Any], name: str, most: int) -> Detected:
 
 def _alarm(record: Mapping[str, Any]) -> AlarmPart:
     start, end = datetime.fromisoformat(record["start"]), datetime.fromisoformat(record["end"])
-    alarm = Alarm(start, end, float(record["peak"]), tuple(map(str, record["places"])))
+    # A record holds the words of the cause, which is all that the sentence of an alarm needs of it.
+    cause: Any = record.get("cause")
+    alarm = Alarm(start, end, float(record["peak"]), tuple(map(str, record["places"])), cause=cause)
     explained = record["explanation"]
     reasons = [_reason(reason) for reason in explained["reasons"]]
     reasons += map(str, explained.get("failures", ()))

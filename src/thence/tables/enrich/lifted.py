@@ -203,7 +203,7 @@ def _block(
     edges: bool,
 ) -> Block | None:
     index = carriers.index
-    rows, chosen = _sensor_choices(pattern, carriers, max_embeddings)
+    rows, chosen = find_places(pattern, carriers, max_embeddings)
     if not len(rows):
         return None
     columns = _reading_columns(pattern, chosen, carriers, codes)
@@ -294,10 +294,16 @@ def _padded(column: Column, sites: tuple[SiteFrames, ...], site_of: Indices | No
     return replace(column, codes=np.where(beyond, np.int16(-1), column.codes)) if beyond.any() else column
 
 
-def _sensor_choices(
+def find_places(
     pattern: Pattern, carriers: Carriers, limit: int
 ) -> tuple[npt.NDArray[np.int64], list[tuple[str, ...]]]:
-    """Find the embeddings of the nodes, and the sensor for each sensor variable ("" if there is none)."""
+    """Find the embeddings of the nodes, and the sensor for each sensor variable ("" if there is none).
+
+    Args:
+        pattern: The pattern.
+        carriers: Which nodes carry which sensors.
+        limit: Maximum number of embeddings.
+    """
     index, carried = carriers.index, carriers.matched_by(pattern)
     rows = find_embeddings(pattern, index, allowed=_allowed_nodes(pattern, carriers), limit=limit)
     host = {v.name: i for i, v in enumerate(pattern.nodes)}
