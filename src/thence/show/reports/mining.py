@@ -103,7 +103,7 @@ def mine(
         >>> import thence as th
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, confirm=False, progress="off")
         >>> print(run.rules.top(1).rule(0).english)  # doctest: +ELLIPSIS
-        if ..., then ...
+        for every Pipe: if ..., then ...
     """
     objects = {"miner": miner, "refine": refine, "executor": executor, "config": config, "out": options.get("out")}
     for name, value in objects.items():

@@ -128,8 +128,8 @@ def report(
         >>> import thence as th
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> made = th.report(run)
-        >>> made.data["facts"][0]["sentence"]
-        'if the flow sensor in Pipe AB reads 16–26.8 m³/h, then the pressure sensor in Junction C reads 45.755–50.6 m'
+        >>> made.data["facts"][0]["sentence"][:52]
+        'for every Pipe: if its flow is in its highest third,'
     """
     for name, given in (("rules", rules), ("cards", cards)):
         if isinstance(given, bool) or not isinstance(given, int) or given < 0:
