@@ -103,9 +103,7 @@ def test_a_rule_whose_confidence_falls_from_95_to_60_percent_is_found(seed: int)
 def test_references_are_those_of_the_confirmation_and_never_above_the_assured_confidence() -> None:
     values = smooth(np.random.default_rng(0), 28 * PER_DAY, 0.9, 3)
     values[:, 1] = values[:, 0]
-    run = th.mine(
-        to_frame(values), windows="30min", bins=3, max_antecedents=1, keep_unhealthy=True, progress="off"
-    )
+    run = th.mine(to_frame(values), windows="30min", bins=3, max_antecedents=1, keep_unhealthy=True, progress="off")
     plain = run.rules.take(np.arange(2))
     plain = replace(plain, extras={n: c for n, c in plain.extras.items() if not n.startswith(("confirmed", "assured"))})
 

@@ -162,9 +162,7 @@ def test_a_bound_may_hold_while_a_state_does() -> None:
     told = [law.statement for law in laws_of(system_of(nodes, edges, series))]
     bounds = [text for text in told if "never above its setting" in text]
     assert len(bounds) == 1
-    assert (
-        "for every Valve: while it is open, the pressure of the Junction it ends at is never above" in bounds[0]
-    )
+    assert "for every Valve: while it is open, the pressure of the Junction it ends at is never above" in bounds[0]
 
 
 def test_an_equality_that_follows_from_two_others_is_not_told() -> None:
