@@ -17,7 +17,17 @@ from thence.language.items import Aspect, Feature, Interval, Item, Operator, Rol
 from thence.language.names import means_measure
 from thence.language.time_names import STATE_PREFIX, TimeForm
 
-_UNITS = {"degf": "°F", "degc": "°C", "deg c": "°C", "deg f": "°F", "deg_c": "°C", "deg_f": "°F"}
+_UNITS = {
+    "l/s": "L/s",
+    "l/min": "L/min",
+    "l": "L",
+    "degf": "°F",
+    "degc": "°C",
+    "deg c": "°C",
+    "deg f": "°F",
+    "deg_c": "°C",
+    "deg_f": "°F",
+}
 _POWER = re.compile(r"\bm\^?([23])\b")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _COMPARISONS = {
@@ -105,8 +115,8 @@ def format_unit(unit: str) -> str:
         unit: The unit.
 
     Examples:
-        >>> format_unit("m3/h"), format_unit("W/m^2"), format_unit("degC"), format_unit("bar")
-        ('m³/h', 'W/m²', '°C', 'bar')
+        >>> format_unit("m3/h"), format_unit("W/m^2"), format_unit("degC"), format_unit("l/s")
+        ('m³/h', 'W/m²', '°C', 'L/s')
     """
     return _UNITS.get(unit.lower()) or _POWER.sub(lambda found: "m" + "²³"[found[1] == "3"], unit)
 

@@ -229,7 +229,7 @@ class Prepared:
             >>> data = Prepared.of_run(run)
             >>> states = run.findings[0].check(data)
             >>> states.counts.applies, states.counts.holds == run.findings[0].counts.holds
-            (8, True)
+            (32, True)
             >>> [trace.sensor for trace in run.findings[0].traces(data, "")]
             ['flow_AB', 'pressure_C']
         """

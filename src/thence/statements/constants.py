@@ -43,7 +43,7 @@ class Constant:
     Examples:
         >>> one = Constant(Feature("s3", label="status", place="Pump 3"), "0", 4032)
         >>> one.sentence()
-        'the status sensor in Pump 3 always reads 0'
+        'Pump 3 is always off'
         >>> Constant.from_dict(one.to_dict()) == one
         True
     """

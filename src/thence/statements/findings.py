@@ -71,7 +71,7 @@ class Findings(Sequence[Statement]):
         >>> miner = th.Exact(min_support=0.2, max_antecedents=1)
         >>> run = th.mine(th.datasets.load("net3", days=14), miner=miner, progress="off")
         >>> run.findings
-        Findings(6 controls, 6 laws, 9 rules)
+        Findings(6 controls, 7 laws, 9 rules)
         >>> found = run.findings.search("Pump 335")
         >>> print(found[0].kind, "|", found[0].sentence().partition(";")[0])
         control | Pipe 330 closes when the level of Tank 1 falls below 5.21 m

@@ -107,10 +107,12 @@ def _named_like(still: Sequence[str], states: Collection[str], others: Collectio
 
 
 def _names_of(id: str) -> set[tuple[str, bool]]:
-    """What of a name may say what a sensor reads: a letter or two before a sign, as in S_PU1; the last word."""
+    """What of a name may say what a sensor reads: a letter or two before a sign, as in S_PU1; else the last word."""
     first = re.match(r"[a-z]{1,2}(?=[^a-z0-9])", id.lower())
     words = [word for word in re.split(r"[^a-z]+", id.lower()) if word]
-    return ({(words[-1], True)} if len(words) > 1 else set()) | ({(first[0], False)} if first else set())
+    if first:
+        return {(first[0], False)}
+    return {(words[-1], True)} if len(words) > 1 else set()
 
 
 def same_types(

@@ -63,7 +63,7 @@ class Cards:
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> card = Cards(material_of(run)).card("rule", 0)
         >>> [trace["role"] for trace in card["traces"]]
-        ['the flow of Pipe AB', 'the pressure of Junction C']
+        ['the flow of Pipe BC', 'the pressure of the Junction it ends at']
         >>> sum(card["history"]["held"]) == int(run.rules.counts.n_both[0])
         True
     """

@@ -29,8 +29,8 @@ def build_matrix(rules: RuleSet, *, most: int = MOST) -> Matrix:
     Examples:
         >>> import thence as th
         >>> rules = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False).rules
-        >>> build_matrix(rules)["quantities"]
-        ['pressure', 'flow']
+        >>> build_matrix(rules)["quantities"][:3]
+        ['flow', 'pressure', 'highest pressure']
     """
     if not len(rules):
         return Matrix(quantities=[], cells=[])

@@ -20,7 +20,7 @@ def describe_mining(run: Run) -> Mining:
         >>> import thence as th
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> describe_mining(run)["windows"], describe_mining(run)["bins"]
-        ('1 h', '3 for each kind of sensor, by frequency')
+        ('1 h', '3 for each sensor, by frequency')
     """
     summary, config = run.summary, run.config
     return Mining(

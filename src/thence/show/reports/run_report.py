@@ -45,7 +45,7 @@ class RunReport:
         >>> run = th.mine(th.datasets.load("toy"), windows="1h", bins=3, progress="off", confirm=False)
         >>> made = th.report(run)
         >>> made
-        RunReport('toy': 12 rules, 9 evidence cards)
+        RunReport('toy': 10 rules, 4 evidence cards)
         >>> made.html.startswith("<!doctype html>")
         True
     """

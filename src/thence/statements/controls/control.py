@@ -71,7 +71,7 @@ class Control:
         ...                   Tally(14, 14, 14, 14), 0.99)
         >>> print(control.english.replace(" (", "\\n("))
         Pump 9 closes when the level of Tank 2 rises above 42.67 m
-        (between 42.66 and 42.68 m; 28 of 28 times, and at every crossing)
+        (between 42.66 and 42.68 m; 28 of 28 times)
         >>> Control.from_dict(control.to_dict()) == control
         True
     """
