@@ -230,8 +230,8 @@ class Prepared:
             >>> states = run.findings[0].check(data)
             >>> states.counts.applies, states.counts.holds == run.findings[0].counts.holds
             (32, True)
-            >>> [trace.sensor for trace in run.findings[0].traces(data, "")]
-            ['flow_AB', 'pressure_C']
+            >>> [trace.sensor for trace in run.findings[0].traces(data, "Pipe BC")]
+            ['flow_BC']
         """
         system: Any = run.system
         readings: Any = run.readings
