@@ -24,7 +24,7 @@ MINE = {name for option in COMMANDS.commands["mine"].params for name in (*option
 
 # The options for the parameters of each function, where they are not spelled alike.
 SPELLED: dict[str, dict[str, str]] = {
-    "mine": {"config": "CONFIG.toml", "options": "--option", "patterns": "--pattern"},
+    "mine": {"config": "CONFIG.toml", "options": "--option", "patterns": "--pattern", "formulas": "--form"},
     "transactions": {"patterns": "--pattern"},
     "baselines.feature_table": {},
     "read_system": {

@@ -127,7 +127,7 @@ def test_a_damaged_record_of_inputs_is_no_error(files: Path) -> None:
 
 def test_sharpened_ranges_are_cut_again(tmp_path: Path) -> None:
     toy = th.Config.from_mapping({"input": {"dataset": "toy"}})
-    settings = {"windows": "1h", "bins": 3, "refine": {"sharpen": True, "confirm": False}, "progress": "off"}
+    settings = {"windows": "1h", "bins": 5, "refine": {"sharpen": True, "confirm": False}, "progress": "off"}
     run = th.mine(config=toy, out=tmp_path / "run", **settings)
     assert np.isfinite(run.rules.extras["confirmed_confidence"]).any()  # some range was sharpened
     fresh, kept = recover(th.load_run(tmp_path / "run")), material_of(run)

@@ -22,7 +22,9 @@ Bools = npt.NDArray[np.bool_]
 TIMES_LONGER = 4.0
 """A run of equal readings, or of missing ones, must be so many times longer than the next longest."""
 TIMES_LARGER = 3.0
-"""A spike or a jump must be so many times larger than the largest other change."""
+"""A jump must be so many times larger than the largest other change."""
+TIMES_HIGHER = 6.0
+"""A spike must be so many times higher than the largest other change; a pump that starts for a minute makes one, too."""
 LEAST_RUN = 12
 """Fewer equal readings, or missing ones, in a row are never a finding."""
 LEAST_CHANGES = 30
@@ -287,9 +289,9 @@ def outlying_pulses(change: Floats, possible: npt.NDArray[np.bool_] | None = Non
         usual = float(size[ordinary].max()) if found.size and ordinary.any() else 0.0
         if usual <= 0:
             return []
-        if threshold == TIMES_LARGER * usual:
+        if threshold == TIMES_HIGHER * usual:
             return [(at, float(height[at]) / usual) for at in found.tolist()]
-        threshold = TIMES_LARGER * usual
+        threshold = TIMES_HIGHER * usual
     return []
 
 
