@@ -434,7 +434,7 @@ def _state_clause(item: Item, context: str, it: str = "") -> str:
     return said if owner != it or not context else ""
 
 
-def format_state(kind: str, state: str, owner: str = "", denied: bool = False) -> str:
+def format_state(kind: str, state: str, owner: str = "", denied: bool = False, whose: str = "its") -> str:
     """Format the state of a thing whose kind says that it has states; an empty text if it says less than the state.
 
     Args:
@@ -442,14 +442,17 @@ def format_state(kind: str, state: str, owner: str = "", denied: bool = False) -
         state: The state.
         owner: The node of the sensor; the place of the statement, "it", if empty.
         denied: Whether it is not in the state.
+        whose: What comes before a thing without an owner.
 
     Examples:
         >>> format_state("status", "1", "Pump 3"), format_state("fan_status", "0")
         ('Pump 3 is on', 'its fan is off')
+        >>> format_state("fan_status", "On", whose="the")
+        'the fan is on'
         >>> format_state("valve_status", "closed", "V"), format_state("valve_status", "1", "V")
         ('the valve of V is closed', '')
-        >>> format_state("status", "open", "p", denied=True)
-        'p is not open'
+        >>> format_state("status", "open", "p", denied=True), format_state("on_off_status", "1", "Boiler 1")
+        ('p is not open', 'the on off status of Boiler 1 is on')
     """
     words = kind.replace("_", " ").split()
     rest = [word for word in words if word.lower() not in _STATUS]
@@ -459,11 +462,11 @@ def format_state(kind: str, state: str, owner: str = "", denied: bool = False) -
     said = (_SWITCHED.get(state, "") if clear else "") or (state if state.lower() in _SAID else "")
     if not said:
         return ""
+    if not rest and kind.lower() not in _WHOLE:
+        rest = words
     thing = " ".join(word if word.isupper() else word.lower() for word in rest)
-    if not thing and kind.lower() not in _WHOLE:
-        return ""
-    subject = (f"the {thing} of {owner}" if owner else f"its {thing}") if thing else owner or "it"
-    return f"{subject} is {'not ' if denied else ''}{said.lower() if said.isupper() else said}"
+    subject = (f"the {thing} of {owner}" if owner else f"{whose} {thing}") if thing else owner or "it"
+    return f"{subject} is {'not ' if denied else ''}{said.lower()}"
 
 
 def _reading_of(feature: Feature, it: str) -> str:

@@ -45,12 +45,14 @@ def _guard(law: Law) -> str:
     condition = law.condition
     if condition is None:
         return ""
-    named = call(law, condition.name) + (f" of {condition.at}" if condition.at else "")
-    if condition.form == "state":
-        return f"while {named} is {condition.value}, "
-    limit = float(condition.value)
+    name = call(law, condition.name)
+    named = name + (f" of {condition.at}" if condition.at else "")
+    limit = ON_OFF if condition.form == "state" else float(condition.value)
     if limit == ON_OFF:
-        return f"while {named} is 1, "
+        state = str(condition.value) if condition.form == "state" else "1"
+        kind = name.removeprefix("the ")
+        said = format_state(kind, state, condition.at, whose="the") if kind != name else ""
+        return f"while {said or f'{named} is {state}'}, "
     return (
         f"while {named} is above {format_number(limit)}{f' {format_unit(condition.unit)}' if condition.unit else ''}, "
     )

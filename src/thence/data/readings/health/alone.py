@@ -24,7 +24,7 @@ TIMES_LONGER = 4.0
 TIMES_LARGER = 3.0
 """A jump must be so many times larger than the largest other change."""
 TIMES_HIGHER = 6.0
-"""A spike must be so many times higher than the largest other change; a pump that starts for a minute makes one, too."""
+"""A spike must be so many times higher than the largest other change; a pump that runs for a minute makes one, too."""
 LEAST_RUN = 12
 """Fewer equal readings, or missing ones, in a row are never a finding."""
 LEAST_CHANGES = 30
