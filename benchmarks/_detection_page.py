@@ -103,7 +103,7 @@ LIMITS = """## What does not work
 - Other conditions than were learned, such as a building in a new season (*weekday* below). The detector says how long
   the normal time was and promises no rate beyond it, but it does not know when it is outside.
 - ky10: nearly all of the time is alarmed, from the second day on, where a PCA residual is silent (and finds no attack
-  either). Most tanks run empty on the first day; T-8 then rests 8 cm higher than in the days that were learned, and what
+  either). Most tanks run empty on the first day; T-8 then rests 8 cm higher than in the days learned, and what
   is expected of T-3, which never changes any more, follows it: 18 mm, with a usual error of 1 mm.
 - Rates: with few channels that are alike, 1 and 4 a month become about 0.4 of what was asked for; 0.1 becomes more.
 - Attacks that last a day and change a plant for longer: the true negative rate counts the time in which tanks
