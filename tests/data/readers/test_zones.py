@@ -129,3 +129,22 @@ def test_schedules_are_those_of_local_time(tmp_path: Path) -> None:
     assert run.config.windows.timezone == "Europe/Paris"
     (sentence,) = run.controls.sentences if run.controls else ()
     assert sentence == "hall_lights switches on at 06:00 (35 of 35 days) and switches off at 20:00 (35 of 35 days)"
+
+
+@pytest.mark.parametrize(
+    ("behind", "zone"),
+    [("-05:00", "Etc/GMT+5"), (" EST", "Etc/GMT+5"), ("+05:30", "Asia/Kolkata"), ("Z", ""), ("", "")],
+)
+def test_times_that_all_have_one_offset_are_of_its_clock(tmp_path: Path, behind: str, zone: str) -> None:
+    """Hours of times in EST were those of UTC: a fan that starts at 07:00 was said to start at 12:00."""
+    path = tmp_path / "log.csv"
+    rows = [f"2024-01-01 00:{minute:02d}:00{behind},{minute}" for minute in range(30)]
+    path.write_text("\n".join(["time,level", *rows]))
+    assert th.read_sensors(path).timezone == zone
+
+
+def test_times_with_several_offsets_have_no_clock(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = [f"2024-01-01 00:{minute:02d}:00{'-05:00' if minute % 2 else '-06:00'},{minute}" for minute in range(30)]
+    path.write_text("\n".join(["time,level", *rows]))
+    assert th.read_sensors(path).timezone == ""

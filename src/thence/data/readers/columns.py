@@ -129,7 +129,8 @@ class _Typing:
             sample = table.frame.select(column) if table.in_memory else table.frame.select(column).head(SAMPLE_ROWS)
         cells, rest = self._collect(sample).to_series(), None if table.in_memory else table.frame
         reader = choose_time_reader(self.roles.time, cells, self.options, where=table.name, frame=rest)
-        return reader if reader.zone or reader.naive else replace(reader, zone=zone_behind(cells.drop_nulls()))
+        # A city says more than an offset: when its clock changes.
+        return reader if reader.naive else replace(reader, zone=zone_behind(cells.drop_nulls()) or reader.zone)
 
     def _with_time(self, columns: Sequence[pl.Expr], number: int) -> tuple[pl.LazyFrame, list[Finding]]:
         table, reader = self.table, self.reader

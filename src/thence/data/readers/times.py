@@ -33,6 +33,7 @@ from thence.data.readers.dates import (
     settle_order,
 )
 from thence.data.readers.table import ReadOptions
+from thence.data.readers.zones import zone_in_name
 from thence.data.readings.frames import FIRST_MICROSECOND, LAST_MICROSECOND, collect, date_to_us, datetime_to_us, usable
 from thence.errors import ConfigError, InputError, quote
 
@@ -453,12 +454,16 @@ def _reader(raw: pl.Expr, sample: pl.Series, written: Writing, of: _TimeColumn, 
             f"{int(zoned.sum()):,} with one ('{sample.filter(zoned)[0]}')",
             "pass timezone= for those without, or on_error='repair' to read them as UTC",
         )
-    if zoned.any() and len(offsets := offsets_of(sample.filter(zoned))) > 1:
+    offsets = offsets_of(sample.filter(zoned)) if zoned.any() else []
+    if len(offsets) > 1:
         notes = (*notes, f"times with offsets {', '.join(offsets[:6])} converted to UTC")
     named = sample.str.extract(r"\d ?(?:[AaPp][Mm] )?([A-Z]{2,5})$", 1).drop_nulls().unique().sort().to_list()
     for name in named:
         if offset := offset_of(name):
             notes = (*notes, f"times in {name} read as UTC{offset}")
+            offsets = [offset, *([] if offsets == ["+00:00"] else offsets)]
+    # The clock of times that all have one offset is that of the offset.
+    clock = offsets[0] if len(set(offsets)) == 1 and not naive.any() else "+00:00"
     # The sample of a lazy source may miss times with an offset; they are still converted by it.
     return TimeReader(
         raw.map_batches(utc, return_dtype=TIME, is_elementwise=True),
@@ -466,4 +471,5 @@ def _reader(raw: pl.Expr, sample: pl.Series, written: Writing, of: _TimeColumn, 
         naive=bool(naive.any()) or not zoned.any(),
         n_naive_among_zoned=n_naive,
         notes=notes,
+        zone=zone_in_name(f"GMT{clock}") if clock != "+00:00" else "",
     )
