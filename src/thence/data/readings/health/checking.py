@@ -57,6 +57,7 @@ _DIGITS = 5_000  # readings that show how many decimals a sensor has
 _EVENT = 0.1  # share of the sensors that change much when something happens in the system
 _MUCH = 0.99  # share of the changes of a sensor that are not much
 _MOST_NAMED = 5  # findings that a note tells
+MOST_TOGETHER = 1_000  # sensors that are compared with each other
 _JUMPS = ("spiking", "drifting")  # findings that rest on one change
 _IDLE = 0.5  # share of the other sensors that hold too when the whole system is at rest
 _ZEROS = 0.01  # share of readings of 0 from which on 0 is a usual value of a kind
@@ -325,8 +326,8 @@ def _rows_of(series: Series, active: Sequence[int], found: Iterable[Found], size
 
 
 def _together(series: Series, active: Sequence[int], found: Iterable[Found], node_of: Mapping[str, str]) -> list[Found]:
-    """What series show about each other."""
-    if len(active) < 2:
+    """What series show about each other; nothing of more than can be compared in pairs."""
+    if not 2 <= len(active) <= MOST_TOGETHER:
         return []
     per_row = -(-len(series.times) // MOST_ROWS)
     rows = _rows_of(series, active, found, per_row)
